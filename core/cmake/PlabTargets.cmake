@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+# plab_layer(name SOURCES a.cpp ... DEPENDS lower-layer ... LINK third-party ... LINK_PRIVATE ...)
+#   one static library per layer, so that a call upwards does not link.
+# plab_test(name SOURCES a_test.cpp ... LINK plab::layer ... [MAIN mp])
+#   one Catch2 program, each test case a CTest entry.
+find_package(Threads REQUIRED)
+
+add_library(plab_flags INTERFACE)
+add_library(plab::flags ALIAS plab_flags)
+target_compile_features(plab_flags INTERFACE cxx_std_20)
+foreach(kind IN LISTS PLAB_SANITIZE)
+  target_compile_options(plab_flags INTERFACE -fsanitize=${kind} -fno-omit-frame-pointer)
+  target_link_options(plab_flags INTERFACE -fsanitize=${kind})
+endforeach()
+if("undefined" IN_LIST PLAB_SANITIZE)
+  target_compile_options(plab_flags INTERFACE -fno-sanitize-recover=undefined)
+endif()
+if(PLAB_COVERAGE)
+  target_compile_options(plab_flags INTERFACE --coverage)
+  target_link_options(plab_flags INTERFACE --coverage)
+endif()
+
+# Ours alone: never exported to a project that uses plab.
+add_library(plab_warnings INTERFACE)
+target_compile_options(plab_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
+  -Wcast-qual -Wformat=2 -Wimplicit-fallthrough $<$<BOOL:${PLAB_WERROR}>:-Werror>)
+
+function(plab_layer name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LINK;LINK_PRIVATE" ${ARGN})
+  add_library(plab_${name} STATIC ${arg_SOURCES})
+  add_library(plab::${name} ALIAS plab_${name})
+  target_include_directories(plab_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/core> $<INSTALL_INTERFACE:include>)
+  list(TRANSFORM arg_DEPENDS PREPEND plab::)
+  target_link_libraries(plab_${name}
+    PUBLIC plab::flags ${arg_DEPENDS} ${arg_LINK} Threads::Threads
+    PRIVATE ${arg_LINK_PRIVATE} $<BUILD_INTERFACE:plab_warnings>)
+  set_target_properties(plab_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+function(plab_test name)
+  cmake_parse_arguments(arg "" "MAIN;TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} plab_test_support plab_warnings Catch2::Catch2)
+  if(arg_MAIN STREQUAL "mp")
+    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/main_mp.cpp)
+  else()
+    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/main.cpp)
+  endif()
+  # -rdynamic: the stacks of failed children show names
+  set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
+  target_precompile_headers(${name} PRIVATE <catch2/catch_test_macros.hpp>)
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)  # the outer fence only; a test proves order with gates
+  endif()
+  catch_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES
+    TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 4 LABELS "${arg_LABELS}")
+endfunction()
