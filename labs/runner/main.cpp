@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// main() of the lab tool: picks a verb by its name. `./lab` at the root builds and starts it.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "bench.h"
+#include "demo.h"
+#include "doctor.h"
+#include "plab/base/error.h"
+#include "selftest.h"
+#include "verb.h"
+
+namespace plab::lab {
+namespace {
+
+struct Verb {
+  std::string_view name;
+  std::string_view meaning;
+  int (*run)(const Context&, const Arguments&);
+};
+
+int run_status(const Context& context, const Arguments& arguments);
+
+constexpr std::array kVerbs{
+    Verb{"demo", "train one network with many processes on real data: the main job", run_demo},
+    Verb{"doctor", "what this machine offers, what is wrong with it, and what mends it",
+         run_doctor},
+    Verb{"env", "the environment variables that plab reads", run_env},
+    Verb{"bench", "measure plab beside its peers", run_bench},
+    Verb{"selftest", "build everything and run all tests", run_selftest},
+};
+
+void print_verbs(std::FILE* out) {
+  for (const Verb& verb : kVerbs) {
+    fmt::print(out, "  ./lab {:<10} {}\n", verb.name, verb.meaning);
+  }
+  fmt::print(out, "  ./lab {:<10} {}\n", "setup", "only install what is missing, build nothing");
+}
+
+int run_status(const Context& /*context*/, const Arguments& /*arguments*/) {
+  fmt::print(
+      "plab: how training uses many cores and many processes, shown by running code.\n"
+      "\n"
+      "next    ./lab demo        train one network with several processes (under a minute)\n"
+      "\n");
+  print_verbs(stdout);
+  fmt::print("\n./lab VERB --help shows the options of a verb.\n");
+  return kExitPassed;
+}
+
+int run(const Context& context, Arguments words) {
+  if (words.empty() || words.front() == "--help" || words.front() == "-h" ||
+      words.front() == "help") {
+    return run_status(context, words);
+  }
+  for (const Verb& verb : kVerbs) {
+    if (words.front() != verb.name) continue;
+    words.erase(words.begin());
+    return verb.run(context, words);
+  }
+  fmt::print(stderr, "lab: there is no verb \"{}\". There are:\n", words.front());
+  print_verbs(stderr);
+  return kExitUsage;
+}
+
+}  // namespace
+}  // namespace plab::lab
+
+int main(int argc, char** argv) {
+  using plab::lab::Context;
+  try {
+    const Context context{PLAB_LAB_SOURCE, PLAB_LAB_BUILD};
+    return plab::lab::run(context, {argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "lab: {}\nlab: this is a defect of the tool, not of your work\n",
+               error.what());
+    return plab::lab::kExitToolDefect;
+  }
+}
