@@ -15,10 +15,19 @@
 
 namespace plab {
 
+/// Called with a gradient; may return another one (undefined: keep it).
+struct GradHook {
+  std::size_t number;
+  std::function<Tensor(const Tensor&)> call;
+};
+
 /// One recorded operation: from the gradient of its output to those of its inputs. nn derives.
 class GradNode {
  public:
   virtual ~GradNode() = default;
+  /// Tensor::register_hook on a tensor with a grad_fn puts its hook here: it has to be called even
+  /// if the tensor is gone by then.
+  std::vector<GradHook> hooks;
 };
 
 /// The gradient side of a tensor; made on first use, never removed.
@@ -26,12 +35,16 @@ struct AutogradMeta {
   bool requires_grad = false;
   Tensor grad;
   std::shared_ptr<GradNode> grad_fn;  ///< null for a leaf
-  struct Hook {
-    std::size_t number;
-    std::function<Tensor(const Tensor&)> call;
-  };
-  std::vector<Hook> hooks;
+  using Hook = GradHook;
+  std::vector<GradHook> hooks;  ///< of a leaf; those of others are in grad_fn->hooks
   std::size_t next_hook = 1;
+  /// nn's node that adds to `grad`, while a graph holds it. Leaves only.
+  std::weak_ptr<GradNode> accumulator;
+  struct PostAccumulateHook {
+    std::size_t number;
+    std::function<void(const Tensor&)> call;
+  };
+  std::vector<PostAccumulateHook> post_accumulate_hooks;
 };
 
 namespace detail {

@@ -35,6 +35,12 @@ class Storage {
   [[nodiscard]] const shm::Block& block() const;
   [[nodiscard]] bool is_same(const Storage& other) const noexcept { return impl_ == other.impl_; }
   [[nodiscard]] long use_count() const noexcept { return impl_.use_count(); }
+  /// How often this process changed the bytes by an in-place operation. Backward compares it, to
+  /// refuse a saved tensor that was changed since. Writes through data() and by other processes do
+  /// not count.
+  [[nodiscard]] std::uint64_t version() const noexcept;
+  /// Counts one in-place change. @threads any
+  void bump_version() const noexcept;
   [[nodiscard]] explicit operator bool() const noexcept { return impl_ != nullptr; }
 
  private:

@@ -65,6 +65,10 @@ class Tensor {
   [[nodiscard]] const Storage& storage() const;
   [[nodiscard]] bool is_contiguous() const;
   [[nodiscard]] bool is_same(const Tensor& other) const noexcept { return impl_ == other.impl_; }
+  /// How many Tensors of this process refer to this very tensor (views of it not counted).
+  [[nodiscard]] long use_count() const noexcept { return impl_.use_count(); }
+  /// storage().version(): in-place operations of this process on the bytes, through any view.
+  [[nodiscard]] std::uint64_t version() const { return storage().version(); }
   /// The first element. @throws DTypeError when T is not the element type
   template <typename T>
   [[nodiscard]] T* data() const;
