@@ -24,7 +24,9 @@ endif()
 add_library(plab_warnings INTERFACE)
 target_compile_options(plab_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
-  -Wcast-qual -Wformat=2 -Wimplicit-fallthrough $<$<BOOL:${PLAB_WERROR}>:-Werror>)
+  -Wcast-qual -Wformat=2 -Wimplicit-fallthrough $<$<BOOL:${PLAB_WERROR}>:-Werror>
+  # GCC 12 warns about std::string's own operator+ (GCC bug 105651)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 
 function(plab_layer name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LINK;LINK_PRIVATE" ${ARGN})
