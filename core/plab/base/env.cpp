@@ -15,6 +15,7 @@ namespace {
 constexpr std::array kTable{
     Variable{"PLAB_LOG", "warning", "least level that is logged: debug, info, warning, error, off"},
     Variable{"PLAB_TIMELINE", "", "folder for the timeline of this program; unset: none is kept"},
+    Variable{"PLAB_TIMELINE_EVENTS", "16384", "events that the timeline keeps per process"},
     Variable{"PLAB_SPIN_US", "measured",
              "longest time in microseconds that a waiter spins before it sleeps; 0: never spin"},
     Variable{"PLAB_ARENA_MIB", "from RAM",

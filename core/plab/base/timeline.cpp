@@ -28,9 +28,17 @@ RingHeader* open_ring() noexcept {
     ring = g_backend.open();
     g_ring.store(ring, std::memory_order_release);  // pairs with the acquire in record()
     if (ring == nullptr) detail::on.store(false);
+    g_opening.store(false);
+    if (ring != nullptr) record({.kind = Kind::kStart, .label = ring->name});
+    return ring;
   }
   g_opening.store(false);
   return ring;
+}
+
+RingHeader* current_ring() noexcept {
+  RingHeader* const ring = g_ring.load(std::memory_order_acquire);
+  return ring != nullptr ? ring : open_ring();
 }
 
 Record* slot_of(RingHeader& ring, std::uint64_t ticket) noexcept {
@@ -76,8 +84,8 @@ std::string_view name_of(Kind kind) noexcept {
 // an odd number behind.
 void record(const Event& event) noexcept {
   if (!enabled()) return;
-  RingHeader* ring = g_ring.load(std::memory_order_acquire);
-  if (ring == nullptr && (ring = open_ring()) == nullptr) return;
+  RingHeader* const ring = current_ring();
+  if (ring == nullptr) return;
   if (t_thread_id == 0) t_thread_id = g_backend.thread_id();
   const std::uint64_t ticket = ring->next.fetch_add(1, std::memory_order_relaxed);
   Record& slot = *slot_of(*ring, ticket);
@@ -100,6 +108,15 @@ void record(const Event& event) noexcept {
   slot.sequence.store(2 * ticket + 2, std::memory_order_release);
 }
 
+void name_process(std::string_view name) noexcept {
+  if (!enabled()) return;
+  RingHeader* const ring = current_ring();
+  if (ring == nullptr) return;
+  const std::size_t length = std::min(name.size(), kNameBytes - 1);
+  std::memset(ring->name, 0, kNameBytes);
+  if (length != 0) std::memcpy(ring->name, name.data(), length);
+}
+
 void record_exit(int code) noexcept {
   if (!enabled() || g_exited.exchange(true)) return;
   record({.kind = Kind::kExit, .label = "exit", .value = code});
@@ -107,10 +124,10 @@ void record_exit(int code) noexcept {
 
 RingHeader* make_ring(std::span<std::byte> memory, std::uint64_t capacity,
                       const ProcessInfo& process) {
-  if (!std::has_single_bit(capacity) || capacity < 2 || capacity > (1U << 24U)) {
+  if (!std::has_single_bit(capacity) || capacity < 2 || capacity > kMostRecords) {
     throw ContractError(
         fmt::format("[base.timeline] a ring of {} records; give a power of two from 2 to {}",
-                    capacity, 1U << 24U));
+                    capacity, kMostRecords));
   }
   if (memory.size() != ring_bytes(capacity) ||
       reinterpret_cast<std::uintptr_t>(memory.data()) % alignof(RingHeader) != 0) {

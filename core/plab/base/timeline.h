@@ -63,6 +63,10 @@ inline void name_thread(std::string_view name) noexcept {
   if (enabled()) record({.kind = Kind::kThread, .label = name});
 }
 
+/// Names this process: "rank 1". Replaces the name of the program, also when it is called late.
+/// Opens the ring, so that a process that does nothing else is in the timeline too.
+void name_process(std::string_view name) noexcept;
+
 /// The end of this process: call it before `_exit`. (Processes that return from main do it by
 /// themselves.) A process without it is shown as killed. Only the first call of a process counts.
 void record_exit(int code) noexcept;
@@ -105,6 +109,7 @@ inline constexpr std::size_t kLabelBytes = 50;
 inline constexpr std::uint64_t kMagic = 0x31454c544c505f50;
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::size_t kNameBytes = 32;
+inline constexpr std::uint64_t kMostRecords = 1U << 20U;
 
 /// One event as it lies in the ring. `sequence` is 0 for never written, 2 * ticket + 1 while the
 /// record of that ticket is written, 2 * ticket + 2 when it is complete.
@@ -152,7 +157,8 @@ struct ProcessInfo {
 };
 
 /// Makes a ring in zeroed memory, aligned to 64, of exactly ring_bytes(capacity).
-/// @throws ContractError when the capacity is no power of two from 2 to 2^24, or the memory does
+/// @throws ContractError when the capacity is no power of two from 2 to kMostRecords, or the memory
+/// does
 ///         not fit
 RingHeader* make_ring(std::span<std::byte> memory, std::uint64_t capacity,
                       const ProcessInfo& process);

@@ -63,7 +63,7 @@ Layout check_header(std::span<const std::byte> bytes, std::string_view source) {
     corrupt(source, fmt::format("records of {} bytes, not {}", record_bytes, sizeof(Record)));
   }
   const auto capacity = load<std::uint64_t>(bytes, offsetof(RingHeader, capacity));
-  if (!std::has_single_bit(capacity) || capacity < 2 || capacity > (1U << 24U) ||
+  if (!std::has_single_bit(capacity) || capacity < 2 || capacity > kMostRecords ||
       bytes.size() != ring_bytes(capacity)) {
     corrupt(source, fmt::format("{} records in {} bytes", capacity, bytes.size()));
   }
