@@ -34,6 +34,12 @@ function(plab_layer name)
   add_library(plab::${name} ALIAS plab_${name})
   target_include_directories(plab_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/core> $<INSTALL_INTERFACE:include>)
+  foreach(lower IN LISTS arg_DEPENDS)
+    if(NOT TARGET plab_${lower})
+      message(WARNING "layer ${name} depends on ${lower}, which is not there yet")
+      list(REMOVE_ITEM arg_DEPENDS ${lower})
+    endif()
+  endforeach()
   list(TRANSFORM arg_DEPENDS PREPEND plab::)
   target_link_libraries(plab_${name}
     PUBLIC plab::flags ${arg_DEPENDS} ${arg_LINK} Threads::Threads
