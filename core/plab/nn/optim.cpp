@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plab/nn/optim.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <atomic>
+#include <cmath>
+#include <unordered_map>
+
+#include "plab/base/error.h"
+#include "plab/tensor/autograd.h"
+#include "plab/tensor/kernels.h"
+
+namespace plab::nn {
+
+namespace {
+
+void check_not_negative(std::string_view name, double value) {
+  if (!(value >= 0) || std::isinf(value)) {
+    throw ContractError(
+        fmt::format("[nn.optim] {} is {}; give a number that is not negative", name, value));
+  }
+}
+
+void check_parameter(std::size_t i, const Tensor& parameter) {
+  if (!parameter.defined()) {
+    throw ContractError(fmt::format("[nn.optim] parameter {} is undefined", i));
+  }
+  if (!parameter.is_leaf()) {
+    throw ContractError(
+        fmt::format("[nn.optim] parameter {} is the result of an operation; only a "
+                    "leaf can be optimized",
+                    i));
+  }
+  if (parameter.dtype() != DType::kF32 && parameter.dtype() != DType::kF64) {
+    throw DTypeError(fmt::format("[nn.optim] parameter {} is {}; use float32 or float64", i,
+                                 name_of(parameter.dtype())));
+  }
+}
+
+}  // namespace
+
+Optimizer::Optimizer(std::vector<Tensor> parameters, double lr,
+                     std::vector<std::string> state_names)
+    : parameters_(std::move(parameters)),
+      slots_(parameters_.size()),
+      state_names_(std::move(state_names)),
+      lr_(lr) {
+  check_not_negative("lr", lr);
+  if (parameters_.empty()) {
+    throw ContractError(
+        "[nn.optim] optimizer got an empty parameter list; give it model.parameters()");
+  }
+  for (std::size_t i = 0; i < parameters_.size(); ++i) check_parameter(i, parameters_[i]);
+}
+
+void Optimizer::set_lr(double lr) {
+  check_not_negative("lr", lr);
+  lr_ = lr;
+}
+
+void Optimizer::make_slot(Slot& slot, const Tensor& parameter) const {
+  slot.steps = Tensor::zeros({1}, DType::kI64);
+  for (std::size_t k = 0; k < state_names_.size(); ++k) {
+    slot.values.push_back(Tensor::zeros(parameter.sizes(), parameter.dtype()));
+  }
+}
+
+Optimizer::Slot& Optimizer::slot(std::size_t i) {
+  Slot& slot = slots_[i];
+  if (!slot.steps.defined()) make_slot(slot, parameters_[i]);
+  return slot;
+}
+
+std::int64_t Optimizer::count_step(const Slot& slot) noexcept {
+  // Relaxed: the number orders nothing, it has only to be counted once.
+  return std::atomic_ref(*slot.steps.data<std::int64_t>()).fetch_add(1, std::memory_order_relaxed) +
+         1;
+}
+
+void Optimizer::share_memory() {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& made = slot(i);
+    made.steps.share_memory();
+    for (const Tensor& value : made.values) value.share_memory();
+  }
+}
+
+StateDict Optimizer::state_dict() const {
+  StateDict state;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    if (!slot.steps.defined() || slot.steps.item<std::int64_t>() == 0) continue;  // as before use
+    if (saves_steps()) state.emplace_back(fmt::format("state.{}.step", i), slot.steps);
+    for (std::size_t k = 0; k < state_names_.size(); ++k) {
+      state.emplace_back(fmt::format("state.{}.{}", i, state_names_[k]), slot.values[k]);
+    }
+  }
+  state.emplace_back("param_groups.0.lr", Tensor::scalar(lr_, DType::kF64));
+  for (const auto& [name, value, flag] : const_cast<Optimizer*>(this)->options()) {
+    const double number = flag != nullptr ? static_cast<double>(*flag) : *value;
+    state.emplace_back(fmt::format("param_groups.0.{}", name), Tensor::scalar(number, DType::kF64));
+  }
+  return state;
+}
+
+namespace {
+
+// Takes entries out of a state and notes what is wrong with it.
+class StateReader {
+ public:
+  explicit StateReader(const StateDict& state) {
+    for (const auto& [name, tensor] : state) left_.emplace(name, tensor);
+  }
+  [[nodiscard]] bool has(const std::string& name) const { return left_.contains(name); }
+  Tensor take(const std::string& name, const Shape& shape) {
+    const auto found = left_.find(name);
+    if (found == left_.end()) {
+      problems_.push_back(name + " is missing");
+      return {};
+    }
+    const Tensor tensor = found->second;
+    left_.erase(found);
+    if (tensor.defined() && tensor.sizes() == shape) return tensor;
+    problems_.push_back(fmt::format("{} has shape {}, wanted {}", name,
+                                    tensor.defined() ? tensor.sizes().str() : "none", shape.str()));
+    return {};
+  }
+  void finish() {
+    for (const auto& [name, tensor] : left_) problems_.push_back(name + " is unexpected");
+    if (problems_.empty()) return;
+    throw ContractError(
+        fmt::format("[nn.optim] the state does not fit this optimizer: {}; nothing was loaded",
+                    fmt::join(problems_, "; ")));
+  }
+
+ private:
+  std::unordered_map<std::string, Tensor> left_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+void Optimizer::load_state_dict(const StateDict& state) {
+  StateReader reader(state);
+  std::vector<Option> wanted = options();
+  wanted.push_back({"lr", &lr_});
+  std::vector<Tensor> settings;
+  for (const Option& option : wanted) {
+    settings.push_back(reader.take(fmt::format("param_groups.0.{}", option.name), {}));
+  }
+  std::vector<Slot> loaded(slots_.size());
+  for (std::size_t i = 0; i < slots_.size() && !state_names_.empty(); ++i) {
+    const std::string prefix = fmt::format("state.{}.", i);
+    if (!reader.has(prefix + state_names_[0])) continue;  // no step was made with this one
+    Slot& slot = loaded[i];
+    slot.steps = saves_steps() ? reader.take(prefix + "step", {1}) : Tensor::ones({1}, DType::kI64);
+    for (const auto& name : state_names_) {
+      slot.values.push_back(reader.take(prefix + name, parameters_[i].sizes()));
+    }
+  }
+  reader.finish();
+  const NoGrad no_grad;
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
+    const auto number = settings[k].item<double>();
+    if (wanted[k].flag != nullptr) *wanted[k].flag = number != 0;
+    if (wanted[k].value != nullptr) *wanted[k].value = number;
+  }
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (!loaded[i].steps.defined() && !slots_[i].steps.defined()) continue;
+    Slot& to = slot(i);  // kept, since it may be shared
+    if (!loaded[i].steps.defined()) {
+      to.steps.zero_();
+      for (const Tensor& value : to.values) value.zero_();
+      continue;
+    }
+    to.steps.copy_(loaded[i].steps);
+    for (std::size_t k = 0; k < to.values.size(); ++k) to.values[k].copy_(loaded[i].values[k]);
+  }
+}
+
+template <typename F>
+void Optimizer::for_each_gradient(F&& run) {
+  const NoGrad no_grad;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor& parameter = parameters_[i];
+    const AutogradMeta* const meta = parameter.autograd();
+    if (meta == nullptr || !meta->grad.defined()) continue;
+    const Tensor gradient = meta->grad.contiguous();
+    if (parameter.is_contiguous()) {
+      run(i, parameter, gradient);
+      parameter.storage().bump_version();
+    } else {
+      const Tensor copy = parameter.contiguous();
+      run(i, copy, gradient);
+      parameter.copy_(copy);
+    }
+  }
+}
+
+SGD::SGD(std::vector<Tensor> parameters, const SGDOptions& options)
+    : Optimizer(std::move(parameters), options.lr,
+                // with momentum switched on later by load_state_dict the buffer is needed, too
+                {"momentum_buffer"}),
+      options_(options) {
+  check_not_negative("momentum", options.momentum);
+  check_not_negative("weight_decay", options.weight_decay);
+  if (options.nesterov && (options.momentum == 0 || options.dampening != 0)) {
+    throw ContractError(
+        fmt::format("[nn.optim] Nesterov momentum with momentum {} and dampening {}; it requires a "
+                    "momentum and zero dampening",
+                    options.momentum, options.dampening));
+  }
+}
+
+std::vector<Optimizer::Option> SGD::options() {
+  return {{"momentum", &options_.momentum},
+          {"dampening", &options_.dampening},
+          {"weight_decay", &options_.weight_decay},
+          {"nesterov", nullptr, &options_.nesterov}};
+}
+
+namespace {
+
+template <typename T>
+void sgd_step(const SGDOptions& o, double lr, bool first, const Tensor& parameter,
+              const Tensor& gradient, const Tensor& velocity) {
+  const kernels::SgdStep<T> step{static_cast<T>(lr),
+                                 static_cast<T>(o.momentum),
+                                 static_cast<T>(o.dampening),
+                                 static_cast<T>(o.weight_decay),
+                                 o.nesterov,
+                                 first};
+  kernels::sgd<T>(step, parameter.data<T>(), gradient.data<T>(),
+                  velocity.defined() ? velocity.data<T>() : nullptr,
+                  static_cast<std::size_t>(parameter.numel()));
+}
+
+}  // namespace
+
+void SGD::step() {
+  for_each_gradient([this](std::size_t i, const Tensor& parameter, const Tensor& gradient) {
+    Tensor velocity;
+    bool first = false;
+    if (options_.momentum != 0) {
+      const Slot& state = slot(i);
+      first = count_step(state) == 1;
+      velocity = state.values[0];
+    }
+    const auto run = parameter.dtype() == DType::kF32 ? sgd_step<float> : sgd_step<double>;
+    run(options_, lr(), first, parameter, gradient, velocity);
+  });
+}
+
+Adam::Adam(std::vector<Tensor> parameters, const AdamOptions& options)
+    : Optimizer(std::move(parameters), options.lr, {"exp_avg", "exp_avg_sq"}), options_(options) {
+  check_not_negative("eps", options.eps);
+  check_not_negative("weight_decay", options.weight_decay);
+  for (const double beta : {options.beta1, options.beta2}) {
+    if (!(beta >= 0 && beta < 1)) {
+      throw ContractError(fmt::format("[nn.optim] a beta is {}; it lies in [0, 1)", beta));
+    }
+  }
+}
+
+std::vector<Optimizer::Option> Adam::options() {
+  return {{"beta1", &options_.beta1},
+          {"beta2", &options_.beta2},
+          {"eps", &options_.eps},
+          {"weight_decay", &options_.weight_decay}};
+}
+
+namespace {
+
+template <typename T>
+void adam_step(const AdamOptions& o, double lr, double number, const Tensor& parameter,
+               const Tensor& gradient, const Tensor& mean, const Tensor& square) {
+  const kernels::AdamStep<T> step{static_cast<T>(lr),
+                                  static_cast<T>(o.beta1),
+                                  static_cast<T>(o.beta2),
+                                  static_cast<T>(o.eps),
+                                  static_cast<T>(o.weight_decay),
+                                  static_cast<T>(1 - std::pow(o.beta1, number)),
+                                  static_cast<T>(1 - std::pow(o.beta2, number))};
+  kernels::adam<T>(step, parameter.data<T>(), gradient.data<T>(),
+                   {mean.data<T>(), square.data<T>()}, static_cast<std::size_t>(parameter.numel()));
+}
+
+}  // namespace
+
+void Adam::step() {
+  for_each_gradient([this](std::size_t i, const Tensor& parameter, const Tensor& gradient) {
+    const Slot& state = slot(i);
+    const auto number = static_cast<double>(count_step(state));
+    const auto run = parameter.dtype() == DType::kF32 ? adam_step<float> : adam_step<double>;
+    run(options_, lr(), number, parameter, gradient, state.values[0], state.values[1]);
+  });
+}
+
+}  // namespace plab::nn
