@@ -253,23 +253,54 @@ void encode(Encoder& out, const T& value) {
   }
 }
 
-/// Reads one value, and nothing must be left. @throws CorruptError for a message that is not a T
-template <Travels T>
-[[nodiscard]] T decode(std::span<const std::byte> message, std::span<const int> descriptors = {}) {
-  Decoder in(message);
-  in.expect(type_id<T>(), "the type asked for");
-  in.set_descriptors(descriptors);
-  T value = make_empty<T>();
+namespace detail {
+/// Runs `read` and turns what cereal and the containers throw into a CorruptError.
+template <typename Read>
+auto guarded(Read&& read) {
   try {
-    Reader reader(in);
-    reader(value);
+    return read();
   } catch (const cereal::Exception& problem) {
     throw CorruptError(fmt::format("[mp.wire] the message cannot be read: {}", problem.what()));
   } catch (const std::length_error& problem) {
     throw CorruptError(fmt::format("[mp.wire] the message asks too much: {}", problem.what()));
   }
-  in.finish();
+}
+template <typename T>
+[[nodiscard]] T read_value(Reader& reader) {
+  T value = make_empty<T>();
+  reader(value);
   return value;
+}
+}  // namespace detail
+
+/// Reads one value, and nothing must be left.
+/// @throws CorruptError for a message that is damaged or holds no T; its references are given back
+template <Travels T>
+[[nodiscard]] T decode(std::span<const std::byte> message) {
+  Decoder in(message);
+  in.expect(type_id<T>(), "the type asked for");
+  return detail::guarded([&] {
+    Reader reader(in);
+    T value = detail::read_value<T>(reader);
+    in.finish();
+    return value;
+  });
+}
+
+/// Reads the arguments of a process. @throws CorruptError as decode
+template <Travels... Args>
+[[nodiscard]] std::tuple<Args...> decode_arguments(std::span<const std::byte> message,
+                                                   std::span<const int> descriptors) {
+  Decoder in(message);
+  in.expect(type_id<std::tuple<Args...>>(), "the arguments of this function");
+  in.set_descriptors(descriptors);
+  return detail::guarded([&] {
+    [[maybe_unused]] Reader reader(in);
+    // Braces: the arguments are read from left to right.
+    std::tuple<Args...> args{detail::read_value<Args>(reader)...};
+    in.finish();
+    return args;
+  });
 }
 
 }  // namespace wire
