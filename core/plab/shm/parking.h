@@ -1,0 +1,104 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+// How a thread waits: it spins for a short time that it has learnt, then sleeps on a futex. Every
+// blocking operation of plab goes through here, so that who waits for what is known in one place.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <type_traits>
+
+#include "plab/base/deadline.h"
+
+namespace plab::shm {
+
+/// What kind of thing a wait is for.
+enum class WaitKind : std::uint8_t {
+  kMutex,
+  kCondition,
+  kSemaphore,
+  kBarrier,
+  kEvent,
+  kQueueGet,
+  kQueuePut,
+  kJoin,
+  kOther,
+};
+
+/// What a blocking call says about itself.
+struct WaitSite {
+  WaitKind kind = WaitKind::kOther;
+  const void* object = nullptr;  ///< in this process's memory
+  std::source_location where = std::source_location::current();
+};
+
+/// Stands for one wait that really blocks, from just before the thread sleeps until it goes on.
+/// Here is where a registry of waits hooks in; it puts locks into the timeline.
+class WaitScope {
+ public:
+  explicit WaitScope(const WaitSite& site) noexcept : site_(site), since_ns_(monotonic_ns()) {}
+  WaitScope(const WaitScope&) = delete;
+  WaitScope& operator=(const WaitScope&) = delete;
+  ~WaitScope();
+  [[nodiscard]] std::int64_t since_ns() const noexcept { return since_ns_; }
+
+ private:
+  const WaitSite& site_;
+  std::int64_t since_ns_;
+};
+
+/// A place in shared memory where threads of several processes sleep until a condition holds.
+/// Zero bytes are a valid one. Waking costs no system call while nobody sleeps. A process that is
+/// killed while it sleeps costs its wakers one needless system call each from then on, no more.
+///
+/// A wake-up that reaches a process which is just being killed is lost, and the sleeper that should
+/// have had it stays asleep. So every sleeper looks again after 100 ms (Note: lost wake-ups).
+/// @procs any number @threads any number @fork a child may use it as any other process
+struct Parking {
+  std::atomic<std::uint32_t> sequence{0};  ///< the futex: changes at each wake
+  std::atomic<std::uint32_t> sleepers{0};
+
+  /// Wakes one or all sleepers. Call it after the change that they wait for is stored.
+  void wake_one() noexcept { wake(1); }
+  void wake_all() noexcept { wake(0x7fffffff); }
+  void wake(int count) noexcept;
+};
+static_assert(sizeof(Parking) == 8 && std::is_standard_layout_v<Parking>);
+
+namespace detail {
+using Ready = bool (*)(void*);
+bool await_slow(Parking& parking, const WaitSite& site, Deadline deadline, Ready ready, void* data);
+}  // namespace detail
+
+/// Waits until `ready()` is true; false when the deadline passes first. `ready` is called often, by
+/// this thread only; it may take what it waits for (as a semaphore does). It must not block.
+/// @blocks until ready or `deadline`
+template <typename Condition>
+[[nodiscard]] bool await(Parking& parking, const WaitSite& site, Deadline deadline,
+                         Condition&& ready) {
+  if (ready()) return true;
+  using Type = std::remove_reference_t<Condition>;
+  return detail::await_slow(
+      parking, site, deadline, [](void* data) -> bool { return (*static_cast<Type*>(data))(); },
+      const_cast<std::remove_const_t<Type>*>(std::addressof(ready)));
+}
+
+/// How long this thread spins now, in nanoseconds: 0 when this process may use one core only;
+/// PLAB_SPIN_US when set; otherwise learnt by this thread: the time that its recent short waits
+/// took, and less after each long one.
+[[nodiscard]] std::int64_t spin_budget_ns();
+
+/// Spins at most that budget. True as soon as `ready()` is.
+[[nodiscard]] bool spin(detail::Ready ready, void* data);
+
+/// Tells the processor that this is a spin loop.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield" ::: "memory");
+#endif
+}
+
+}  // namespace plab::shm
