@@ -48,12 +48,12 @@ struct AutogradMeta {
 };
 
 namespace detail {
-extern constinit thread_local bool grad_enabled;
+extern constinit thread_local bool grad_is_on;
 }  // namespace detail
 
 /// Whether operations are recorded by this thread; on at the start.
-[[nodiscard]] inline bool grad_enabled() noexcept { return detail::grad_enabled; }
-inline void set_grad_enabled(bool on) noexcept { detail::grad_enabled = on; }
+[[nodiscard]] inline bool grad_enabled() noexcept { return detail::grad_is_on; }
+inline void set_grad_enabled(bool on) noexcept { detail::grad_is_on = on; }
 
 /// Recording is off while it lives; restores what was there before.
 class NoGrad {

@@ -8,16 +8,21 @@
 
 namespace plab {
 
-/// kF16 and kBF16 are for storage: they convert to and from kF32 and take part in no arithmetic.
+/// kF16 and kBF16 are for storage: they convert to and from the others and take part in no
+/// arithmetic (an operation on them throws DTypeError that says to convert first).
 enum class DType : std::uint8_t { kF32, kF64, kI32, kI64, kU8, kBool, kF16, kBF16 };
 
+/// Bytes of one element.
 [[nodiscard]] std::size_t item_size(DType dtype) noexcept;
 /// "float32", "int64" ...: PyTorch's name without "torch.".
 [[nodiscard]] std::string_view name_of(DType dtype) noexcept;
+/// kF32, kF64, kF16 and kBF16.
 [[nodiscard]] bool is_floating(DType dtype) noexcept;
-/// The result type of an operation on both, by PyTorch's promotion table.
+/// The result type of an operation on both, by PyTorch's promotion table (torch.promote_types):
+/// bool < whole numbers < floating, then the wider; kF16 with kBF16 gives kF32.
 [[nodiscard]] DType promote(DType a, DType b);
 
+/// The DType of a C++ type, as DTypeOf<T>::kValue or dtype_of<T>.
 template <typename T>
 struct DTypeOf;  // a type without a specialisation is no element type
 template <>

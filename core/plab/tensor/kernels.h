@@ -59,6 +59,10 @@ void add_bias(const T* bias, T* out, std::size_t rows, std::size_t columns);
 template <typename T>
 void sum_rows(const T* a, T* out, std::size_t rows, std::size_t columns);
 
+/// The sum of all, added up in double.
+template <typename T>
+[[nodiscard]] double sum(const T* a, std::size_t n);
+
 /// out = max(a, 0); NaN stays NaN. `out` may be `a`.
 template <typename T>
 void relu(const T* a, T* out, std::size_t n);

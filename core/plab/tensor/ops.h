@@ -4,12 +4,24 @@
 // to the recording version that nn registers (tensor/autograd.h), as PyTorch's dispatcher does it;
 // otherwise straight to the kernel.
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <type_traits>
 
 #include "plab/tensor/tensor.h"
 
 namespace plab {
+
+namespace detail {
+/// A scalar tensor of one whole number, exact.
+[[nodiscard]] inline Tensor whole(std::integral auto value) {
+  Tensor out = Tensor::empty(Shape{}, DType::kI64);
+  *out.data<std::int64_t>() = static_cast<std::int64_t>(value);
+  return out;
+}
+}  // namespace detail
 
 // Element-wise, with broadcasting and type promotion.
 // @throws ShapeError, DTypeError: both operands are named
@@ -22,7 +34,8 @@ namespace plab {
 [[nodiscard]] Tensor neg(const Tensor& a);
 [[nodiscard]] Tensor abs(const Tensor& a);
 [[nodiscard]] Tensor exp(const Tensor& a);
-[[nodiscard]] Tensor log(const Tensor& a);
+/// The natural logarithm: torch.log. Named ln, since plab::log is the namespace of the log.
+[[nodiscard]] Tensor ln(const Tensor& a);
 [[nodiscard]] Tensor sqrt(const Tensor& a);
 [[nodiscard]] Tensor tanh(const Tensor& a);
 [[nodiscard]] Tensor relu(const Tensor& a);
@@ -35,6 +48,32 @@ inline Tensor operator-(const Tensor& a) { return neg(a); }
 [[nodiscard]] Tensor operator-(const Tensor& a, double b);
 [[nodiscard]] Tensor operator*(const Tensor& a, double b);
 [[nodiscard]] Tensor operator/(const Tensor& a, double b);
+// A whole number leaves a tensor of whole numbers whole, as in PyTorch; a double makes it float32.
+template <std::integral T>
+[[nodiscard]] Tensor operator+(const Tensor& a, T b) {
+  return is_floating(a.dtype()) ? a + static_cast<double>(b) : add(a, detail::whole(b));
+}
+template <std::integral T>
+[[nodiscard]] Tensor operator-(const Tensor& a, T b) {
+  return is_floating(a.dtype()) ? a - static_cast<double>(b) : sub(a, detail::whole(b));
+}
+template <std::integral T>
+[[nodiscard]] Tensor operator*(const Tensor& a, T b) {
+  return is_floating(a.dtype()) ? a * static_cast<double>(b) : mul(a, detail::whole(b));
+}
+template <std::integral T>
+[[nodiscard]] Tensor operator/(const Tensor& a, T b) {
+  return a / static_cast<double>(b);
+}
+template <typename T>
+requires std::is_arithmetic_v<T>
+[[nodiscard]] Tensor operator+(T a, const Tensor& b) { return b + a; }
+template <typename T>
+requires std::is_arithmetic_v<T>
+[[nodiscard]] Tensor operator-(T a, const Tensor& b) { return neg(b) + a; }
+template <typename T>
+requires std::is_arithmetic_v<T>
+[[nodiscard]] Tensor operator*(T a, const Tensor& b) { return b * a; }
 
 // Comparisons: a bool tensor; never recorded.
 [[nodiscard]] Tensor eq(const Tensor& a, const Tensor& b);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "plab/tensor/dtype.h"
@@ -20,6 +21,9 @@ namespace plab {
 class Generator;
 class GradNode;       // tensor/autograd.h
 struct AutogradMeta;  // tensor/autograd.h
+namespace detail {
+struct TensorAccess;  // tensor/tensor_impl.h
+}
 
 class Tensor {
  public:
@@ -33,8 +37,11 @@ class Tensor {
   [[nodiscard]] static Tensor full(const Shape& shape, double value, DType dtype = DType::kF32);
   [[nodiscard]] static Tensor arange(std::int64_t end, DType dtype = DType::kI64);
   [[nodiscard]] static Tensor scalar(double value, DType dtype = DType::kF32);
+  /// Copies `values`, row by row. @throws ShapeError when their number is not that of the shape
   template <typename T>
-  [[nodiscard]] static Tensor of(std::span<const T> values, const Shape& shape);
+  [[nodiscard]] static Tensor of(std::span<const T> values, const Shape& shape) {
+    return copy_of(values.data(), values.size(), shape, dtype_of<T>);
+  }
   template <typename T>
   [[nodiscard]] static Tensor of(std::initializer_list<T> values) {
     return of<T>(std::span<const T>(values.begin(), values.size()),
@@ -71,16 +78,31 @@ class Tensor {
   [[nodiscard]] std::uint64_t version() const { return storage().version(); }
   /// The first element. @throws DTypeError when T is not the element type
   template <typename T>
-  [[nodiscard]] T* data() const;
+  [[nodiscard]] T* data() const {
+    check_dtype(dtype_of<T>);
+    return static_cast<T*>(raw_data());
+  }
+  /// The first element of any dtype; null for a tensor without elements on the heap.
   [[nodiscard]] void* raw_data() const;
   /// The only element, converted. @throws ShapeError when there is not exactly one
   template <typename T>
-  [[nodiscard]] T item() const;
-  /// One element by its indices (bounds checked); slow, for tests and prints.
+  [[nodiscard]] T item() const {
+    check_one_element();
+    return element<T>(0);
+  }
+  /// One element by its indices (bounds checked), converted; slow, for tests and prints.
+  /// @throws ShapeError when the number of indices or one of them does not fit
   template <typename T>
-  [[nodiscard]] T at(std::initializer_list<std::int64_t> index) const;
+  [[nodiscard]] T at(std::initializer_list<std::int64_t> index) const {
+    return element<T>(offset_of(std::span(index.begin(), index.size())));
+  }
+  /// Row by row, converted as to() does it.
   template <typename T>
-  [[nodiscard]] std::vector<T> to_vector() const;  ///< row by row, converted
+  [[nodiscard]] std::vector<T> to_vector() const {
+    const Tensor dense = dense_copy(dtype_of<T>);
+    const T* const first = dense.data<T>();
+    return std::vector<T>(first, first + dense.numel());
+  }
   /// As PyTorch prints it: tensor([[1., 2.], [3., 4.]])
   [[nodiscard]] std::string str() const;
 
@@ -141,8 +163,25 @@ class Tensor {
 
  private:
   struct Impl;
+  friend struct detail::TensorAccess;
   explicit Tensor(std::shared_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+  [[nodiscard]] static Tensor copy_of(const void* values, std::size_t count, const Shape& shape,
+                                      DType dtype);
   [[nodiscard]] Impl& impl() const;
+  [[nodiscard]] Tensor dense_copy(DType dtype) const;  // contiguous, not recorded
+  void check_dtype(DType wanted) const;
+  void check_one_element() const;
+  [[nodiscard]] std::int64_t offset_of(std::span<const std::int64_t> index) const;
+  // The element `offset` elements after the first; whole numbers do not go through a double.
+  [[nodiscard]] double element_as_double(std::int64_t offset) const;
+  [[nodiscard]] std::int64_t element_as_integer(std::int64_t offset) const;
+  template <typename T>
+  [[nodiscard]] T element(std::int64_t offset) const {
+    if constexpr (std::is_same_v<T, bool>) return element_as_double(offset) != 0;
+    if constexpr (std::is_floating_point_v<T>) return static_cast<T>(element_as_double(offset));
+    return static_cast<T>(element_as_integer(offset));
+  }
+
   std::shared_ptr<Impl> impl_;
 };
 

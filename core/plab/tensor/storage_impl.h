@@ -1,0 +1,24 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+// What is behind a Storage. Internal to the layer.
+
+#include "plab/tensor/heap_cache.h"
+#include "plab/tensor/storage.h"
+
+namespace plab {
+
+struct Storage::Impl {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  MemoryKind kind = MemoryKind::kHeap;
+  shm::Block block;  // empty for heap bytes
+
+  Impl() = default;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    if (kind == MemoryKind::kHeap) detail::heap_free(data, bytes);
+  }
+};
+
+}  // namespace plab
