@@ -71,20 +71,24 @@ void name_process(std::string_view name) noexcept;
 /// themselves.) A process without it is shown as killed. Only the first call of a process counts.
 void record_exit(int code) noexcept;
 
-/// A piece of work, from here to the end of the block. The label must outlive it.
+inline constexpr std::size_t kLabelBytes = 50;
+
+/// A piece of work, from here to the end of the block. The label is copied, as record() does it.
 class Span {
  public:
   explicit Span(std::string_view label, std::uint64_t id = 0, std::int64_t value = 0,
-                Kind kind = Kind::kSpan) noexcept
-      : label_(label),
-        id_(id),
-        value_(value),
-        start_(enabled() ? monotonic_ns() : 0),
-        kind_(kind) {}
+                Kind kind = Kind::kSpan) noexcept {
+    if (!enabled()) return;
+    label_bytes_ = label.copy(label_, kLabelBytes);
+    id_ = id;
+    value_ = value;
+    kind_ = kind;
+    start_ = monotonic_ns();
+  }
   ~Span() {
     if (start_ == 0) return;
     record({.kind = kind_,
-            .label = label_,
+            .label = std::string_view(label_, label_bytes_),
             .id = id_,
             .value = value_,
             .start_ns = start_,
@@ -96,16 +100,16 @@ class Span {
   void set_value(std::int64_t value) noexcept { value_ = value; }
 
  private:
-  std::string_view label_;
+  std::int64_t start_ = 0;  // 0: the timeline was off at the start, and the rest is not set
   std::uint64_t id_;
   std::int64_t value_;
-  std::int64_t start_;
+  std::size_t label_bytes_;
   Kind kind_;
+  char label_[kLabelBytes];
 };
 
 // --- the ring ---------------------------------------------------------------------------------
 
-inline constexpr std::size_t kLabelBytes = 50;
 inline constexpr std::uint64_t kMagic = 0x31454c544c505f50;
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::size_t kNameBytes = 32;
