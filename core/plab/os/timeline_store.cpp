@@ -168,6 +168,7 @@ void start_timeline(const fs::path& folder, std::uint64_t events) {
   setenv("PLAB_TIMELINE_EVENTS", std::to_string(g_capacity).c_str(), 1);
   install_handlers();
   timeline::turn_on({.open = open_ring, .thread_id = thread_id});
+  timeline::name_process(program_invocation_short_name);  // opens this process's ring
 }
 
 bool start_timeline_from_environment() {

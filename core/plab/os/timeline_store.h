@@ -13,10 +13,11 @@ namespace plab::os {
 inline constexpr std::uint64_t kTimelineEvents = 16384;
 
 /// From now on each process keeps its events in a ring of its own, `folder`/PID_STARTTIME.ring,
-/// made at its first event (1.6 MB at the default size; the space is reserved, so a full disk is a
-/// warning and no timeline, not a crash). Makes the folder. Sets PLAB_TIMELINE, so that programs
-/// that are started later do the same once they call start_timeline_from_environment(). Not while
-/// other threads read the environment. No descriptor stays open.
+/// this one at once, its children at their first event (1.6 MB at the default size; the space is
+/// reserved, so a full disk is a warning and no timeline, not a crash). Makes the folder. Sets
+/// PLAB_TIMELINE, so that programs that are started later do the same once they call
+/// start_timeline_from_environment(). Not while other threads read the environment. No descriptor
+/// stays open.
 /// @param events the size of each ring; rounded up to a power of two, at most 2^20
 /// @throws SystemError when the folder cannot be made or written
 /// @fork the child opens its own ring at its first event and unmaps its parent's at once. A child
