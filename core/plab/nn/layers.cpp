@@ -122,7 +122,7 @@ Tensor Dropout::forward(const Tensor& input) {
   return mul(input, input.dtype() == DType::kF32 ? mask : mask.to(input.dtype()));
 }
 
-std::string Dropout::describe() const { return fmt::format("Dropout(p={})", p_); }
+std::string Dropout::describe() const { return fmt::format("Dropout(p={}, inplace=False)", p_); }
 
 void Sequential::push_back(std::shared_ptr<Module> module) {
   register_module(std::to_string(size()), std::move(module));
