@@ -2,6 +2,8 @@
 # Sourced by ./lab: what the build needs, what of it is missing, and how to install it.
 # shellcheck shell=bash
 
+etc=/etc # the tests of this file look elsewhere
+
 say() { printf 'lab: %s\n' "$*" >&2; }
 die() {
   local code=$1
@@ -78,7 +80,7 @@ missing_packages() {
   fi
 }
 
-os_field() { sed -n "s/^$1=\"\{0,1\}\([^\"]*\)\"\{0,1\}\$/\1/p" /etc/os-release 2>/dev/null; }
+os_field() { sed -n "s/^$1=\"\{0,1\}\([^\"]*\)\"\{0,1\}\$/\1/p" "$etc/os-release" 2>/dev/null; }
 
 # True on the systems whose packages are new enough; prints nothing.
 apt_can_help() {
@@ -99,7 +101,7 @@ apt_can_help() {
 backports_source() {
   local files=() file
   for file in "$1"/sources.list.d/*.sources; do [ -f "$file" ] && files+=("$file"); done
-  local found
+  local found=
   if [ ${#files[@]} -gt 0 ]; then
     found=$(for file in "${files[@]}"; do cat "$file" && echo; done | awk -v name="$2" '
       function flush(   i, n, word, has, back) {
@@ -162,17 +164,17 @@ quote() { printf "'%s'" "${1//\'/\'\\\'\'}"; }
 make_install_command() {
   local source format target line
   command='export DEBIAN_FRONTEND=noninteractive'
-  case " $* $(os_field ID) $(os_field VERSION_ID) " in
+  case " $*  $(os_field ID) $(os_field VERSION_ID) " in
     *" catch2 "*" debian 12 ")
-      source=$(backports_source /etc/apt bookworm) ||
-        die 69 "Catch2 3 is in bookworm-backports, and /etc/apt names no mirror of bookworm" \
+      source=$(backports_source "$etc/apt" bookworm) ||
+        die 69 "Catch2 3 is in bookworm-backports, and $etc/apt names no mirror of bookworm" \
           "that this could be copied from; add bookworm-backports to your apt sources"
       if [ -n "$source" ]; then
         format=${source%%$'\n'*}
-        target=/etc/apt/sources.list.d/plab-backports.$format
+        target=$etc/apt/sources.list.d/plab-backports.$format
         command+="; printf '%s\\n'"
         while IFS= read -r line; do command+=" $(quote "$line")"; done <<<"${source#*$'\n'}"
-        command+=" > $target"
+        command+=" > $(quote "$target")"
       fi
       ;;
   esac

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DBUILD=... -DSOURCE=... -DWORK=... -P consumer.cmake: installs plab into a new folder, then
+# configures, builds and runs a project that finds it there.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "exit ${code} from: ${ARGN}\n${text}")
+  endif()
+  set(output "${text}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix --component plab)
+file(GLOB_RECURSE headers RELATIVE ${WORK}/prefix/include ${WORK}/prefix/include/*.h)
+if(NOT "plab/base/error.h" IN_LIST headers)
+  message(FATAL_ERROR "no plab/base/error.h among the installed headers: ${headers}")
+endif()
+file(GLOB_RECURSE package ${WORK}/prefix/*.cmake)
+foreach(file IN LISTS package)
+  file(READ ${file} text)
+  if(text MATCHES "${SOURCE}/core" OR text MATCHES "-Werror")
+    message(FATAL_ERROR "${file} names the source tree or our own warning flags")
+  endif()
+endforeach()
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/tests/meta/consumer -B ${WORK}/build
+    -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Release)
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${WORK}/build/consumer)
+if(NOT output STREQUAL "consumer: 3 bytes, last 13, caught\n")
+  message(FATAL_ERROR "the consumer printed: ${output}")
+endif()
+file(REMOVE_RECURSE ${WORK})
