@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "plab/tensor/tensor.h"
@@ -25,6 +26,8 @@ struct GradHook {
 class GradNode {
  public:
   virtual ~GradNode() = default;
+  /// What Tensor::str() shows in grad_fn=<...>, such as "AddBackward0".
+  [[nodiscard]] virtual std::string_view name() const noexcept { return "Backward"; }
   /// Tensor::register_hook on a tensor with a grad_fn puts its hook here: it has to be called even
   /// if the tensor is gone by then.
   std::vector<GradHook> hooks;

@@ -22,7 +22,7 @@ const shm::Block& Storage::block() const {
     throw ContractError(
         "[tensor.storage] block() of a storage on the heap; call share_memory() first");
   }
-  return impl_->block;
+  return *impl_->block;
 }
 
 }  // namespace plab

@@ -11,7 +11,8 @@ struct Storage::Impl {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
   MemoryKind kind = MemoryKind::kHeap;
-  shm::Block block;  // empty for heap bytes
+  std::shared_ptr<const shm::Block>
+      block;  // null for heap bytes; apart, so that heap ones stay small
 
   Impl() = default;
   Impl(const Impl&) = delete;

@@ -34,6 +34,13 @@ struct TensorAccess {
   [[nodiscard]] static Tensor view(const Tensor& base, const Shape& sizes, const Shape& strides,
                                    std::int64_t offset);
   [[nodiscard]] static Tensor::Impl& impl(const Tensor& tensor) { return tensor.impl(); }
+  /// The element `offset` elements after the first one, unchecked.
+  [[nodiscard]] static double number(const Tensor& tensor, std::int64_t offset) {
+    return tensor.element_as_double(offset);
+  }
+  [[nodiscard]] static std::int64_t whole(const Tensor& tensor, std::int64_t offset) {
+    return tensor.element_as_integer(offset);
+  }
 };
 
 /// "float32 [2, 3]", for messages.
