@@ -193,7 +193,7 @@ Violations check_own_header_first(const Source& source, const std::vector<Source
     std::smatch found;
     if (!first || !std::regex_match(line, found, include)) return;
     first = false;
-    const std::string wanted = "\"" + header.substr(5) + "\"";
+    const std::string wanted = fmt::format("\"{}\"", header.substr(5));
     if (found[1] != wanted) out.push_back(at(source, number, "the first include is " + wanted));
   });
   return out;

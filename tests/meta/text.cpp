@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading the tree, and taking comments out of C++.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -82,7 +84,7 @@ std::string without_comments(std::string_view code, Literals literals) {
         } else if (two == "R\"") {
           const auto open = code.find('(', i);
           if (open == std::string_view::npos) return out;
-          const std::string end = ")" + std::string(code.substr(i + 2, open - i - 2)) + "\"";
+          const std::string end = fmt::format("){}\"", code.substr(i + 2, open - i - 2));
           const auto close = std::min(code.find(end, open), code.size() - end.size());
           for (std::size_t k = open + 1; blank_literals && k < close; ++k) blank(k);
           i = close + end.size() - 1;

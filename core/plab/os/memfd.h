@@ -13,7 +13,7 @@
 namespace plab::os {
 
 /// A new memfd of `size` zero bytes. No page is taken until it is written. `name` shows in
-/// /proc/<pid>/fd only.
+/// /proc/PID/fd only.
 /// @throws ResourceError at the descriptor limit, or when `size` is over the file size limit
 /// (ulimit -f)
 /// @fork the child has the same memory through its own descriptor
@@ -28,6 +28,9 @@ struct FileUse {
 /// @throws SystemError
 [[nodiscard]] FileUse file_use(int fd,
                                std::source_location where = std::source_location::current());
+
+/// Makes a file `size` bytes long with all its pages reserved. Returns 0 or the errno (ENOSPC ...).
+[[nodiscard]] int reserve_file(int fd, std::uint64_t size) noexcept;
 
 /// The largest file that this process may make (RLIMIT_FSIZE); UINT64_MAX without limit.
 [[nodiscard]] std::uint64_t file_size_limit() noexcept;

@@ -33,7 +33,7 @@ struct ExitStatus {
 /// A process for good: the pid alone may be given to another one later.
 struct ProcessIdentity {
   pid_t pid = 0;
-  std::uint64_t start = 0;  ///< clock ticks after boot, field 22 of /proc/<pid>/stat
+  std::uint64_t start = 0;  ///< clock ticks after boot, field 22 of /proc/PID/stat
 
   /// Both in one word for shared memory: pid in the low 22 bits, start in the next 41; the top bit
   /// is free. 0 is no process.
