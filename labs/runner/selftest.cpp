@@ -135,11 +135,14 @@ int run_selftest(const Context& context, const Arguments& arguments) {
   std::vector<std::string> filter;
   std::string pattern;
   std::string label;
+  std::string without;
   app.add_flag("--quick", quick, "leave out the slow tests (under two minutes on two cores)");
   app.add_option("--tests", pattern, "only tests whose name matches this regular expression");
   app.add_option("--label", label, "only tests with a label that matches this expression");
+  app.add_option("--without", without, "no tests with a label that matches this expression");
   if (const auto code = parse_options(app, arguments)) return *code;
-  if (quick) filter.insert(filter.end(), {"-LE", "slow"});
+  if (quick) without = without.empty() ? "slow" : without + "|slow";
+  if (!without.empty()) filter.insert(filter.end(), {"-LE", without});
   if (!pattern.empty()) filter.insert(filter.end(), {"-R", pattern});
   if (!label.empty()) filter.insert(filter.end(), {"-L", label});
 

@@ -27,7 +27,8 @@ bool is_text(const std::filesystem::path& file) {
   const std::string ending = file.extension().string();
   const std::string name = file.filename().string();
   return std::ranges::find(kEndings, ending) != kEndings.end() || name == "lab" || name == "run" ||
-         name == "Doxyfile" || name == ".clang-tidy" || name == ".clang-format";
+         name == "Doxyfile" || name == "LICENSE" || name == ".clang-tidy" ||
+         name == ".clang-format";
 }
 
 }  // namespace
