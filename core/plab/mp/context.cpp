@@ -74,6 +74,7 @@ bool in_child() noexcept { return process_state().child; }
 void finish_process() noexcept {
   end_daemons();
   join_feeders();
+  stop_forkserver();
 }
 
 void finish_at_exit() {

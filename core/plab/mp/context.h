@@ -28,6 +28,10 @@ void set_start_method(StartMethod method, Force force = Force::kNo);
 /// @throws ContractError for a bad PLAB_START_METHOD
 [[nodiscard]] StartMethod get_start_method();
 
+/// Ends this process's fork server and with it the processes that it started; the next start by
+/// forkserver begins a new one. Happens by itself at exit.
+void stop_forkserver() noexcept;
+
 /// The name of this process: "main", or what its Process was given.
 [[nodiscard]] std::string current_process_name();
 /// Whether this process was started as a daemon (which may start no processes).

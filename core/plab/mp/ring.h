@@ -32,7 +32,8 @@ class ByteRing {
   ByteRing() = default;
   /// A new ring. `capacity` is rounded up to a power of two, 4 KiB to 1 GiB.
   /// @param type what the messages hold; a receiver of the block must name the same
-  ByteRing(Bytes capacity, std::uint64_t type);
+  /// @param maxsize slots for a Queue; 0 or less: any number
+  ByteRing(Bytes capacity, std::uint64_t type, std::int64_t maxsize = 0);
   /// The ring in a block that was received. @throws CorruptError when there is none of this type
   ByteRing(shm::Block block, std::uint64_t type);
 
@@ -45,6 +46,19 @@ class ByteRing {
   /// @throws PeerDied naming the pid, when the writer of the next message died in the middle of it;
   /// that message is gone and the next call goes on. CorruptError when the ring is damaged.
   bool read(std::vector<std::byte>& into, Deadline deadline);
+  // --- slots: what a Queue adds (slots.cpp) -----------------------------------------------------
+  /// Takes one of the slots. False: none until the deadline. Slots of processes that were killed
+  /// before they wrote are given back (noticed within 100 ms; a process killed in the instant
+  /// between writing a message and saying so gives one back twice).
+  /// @blocks until there is one or `deadline`
+  [[nodiscard]] bool take_slot(Deadline deadline);
+  /// The value of a taken slot was written (the reader gives the slot back), or will never be.
+  void slot_written() noexcept;
+  void return_slot() noexcept;
+  /// Slots that are taken now, and whether that is all. Snapshots.
+  [[nodiscard]] std::int64_t slots_taken() const;
+  [[nodiscard]] bool slots_full() const;
+
   /// No record is there. A snapshot.
   [[nodiscard]] bool empty() const;
   /// Whole messages written and read since the start. Snapshots.
@@ -56,11 +70,23 @@ class ByteRing {
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
  private:
-  friend struct RingCalls;
+  struct Fragments;
   [[nodiscard]] RingState& state() const;
+  [[nodiscard]] std::byte* at(std::uint64_t position) const;
+  [[nodiscard]] std::uint64_t room_for(std::size_t bytes, std::uint64_t tail) const;
+  bool wait_room(std::size_t bytes, Deadline deadline);
+  void publish(std::uint32_t kind, std::span<const std::byte> bytes, std::uint64_t number);
+  void repair_writer(std::int32_t dead_pid);
+  bool write_fragments(std::span<const std::byte> message, Deadline deadline);
+  bool wait_data(bool within, Deadline deadline);
+  void look_after_writer();
+  bool consume(std::vector<std::byte>& into, bool& within);
+  void advance(std::uint64_t head);
+  [[noreturn]] void damaged(const char* problem);
 
   shm::Block block_;
   RingState* state_ = nullptr;  // in the block
+  std::uint64_t capacity_ = 0;  // a copy: what others write into the block cannot change it
 };
 
 }  // namespace plab::mp

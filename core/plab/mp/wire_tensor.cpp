@@ -16,6 +16,8 @@ std::atomic<bool> grads_travel{true};
 
 enum Flag : std::uint8_t { kDefined = 1, kRequiresGrad = 2, kHasGrad = 4, kAllFlags = 7 };
 
+__extension__ typedef __int128 Wide;  // NOLINT(modernize-use-using): __extension__ needs it
+
 struct Record {
   std::uint32_t row;
   std::uint8_t dtype;
@@ -37,7 +39,6 @@ static_assert(sizeof(Record) == 24);
 /// That every element lies inside the storage. The sum cannot overflow: each factor is checked
 /// first.
 void check_extent(const Record& record, const Shape& sizes, const Shape& strides) {
-  using Wide = __int128;
   constexpr Wide kLimit = Wide{1} << 60U;
   const auto item = static_cast<Wide>(item_size(static_cast<DType>(record.dtype)));
   Wide count = 1;

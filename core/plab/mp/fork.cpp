@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The start method fork, and children that are direct children of this process.
+#include <cstdio>
+#include <iostream>
+
+#include "plab/base/error.h"
+#include "plab/mp/child.h"
+#include "plab/mp/starter.h"
+#include "plab/shm/reclaim.h"
+
+namespace plab::mp {
+
+namespace {
+
+class OwnChild final : public Child {
+ public:
+  explicit OwnChild(os::Process process) : process_(std::move(process)) {}
+  [[nodiscard]] int pid() const noexcept override { return process_.pid(); }
+  [[nodiscard]] int sentinel() const noexcept override { return process_.pidfd(); }
+  [[nodiscard]] std::optional<os::ExitStatus> wait(Deadline deadline) override {
+    return process_.wait(deadline);
+  }
+  void kill(int signal) override { process_.kill(signal); }
+
+ private:
+  os::Process process_;
+};
+
+class ForkStarter final : public Starter {
+ public:
+  [[nodiscard]] std::unique_ptr<Child> start(Job& job, const ChildInfo& info,
+                                             const os::UniqueFd& report) override {
+    // What is buffered would otherwise be written twice, by parent and child.
+    std::cout.flush();
+    std::fflush(nullptr);
+    shm::ensure_room_for_child();
+    const os::ProcessIdentity parent = os::self_identity();
+    auto process = os::fork_process();
+    if (!process) {
+      after_fork_in_child();
+      run_child(info, parent, report.get(), [&job] { job.run(); });
+    }
+    return own_child(std::move(*process));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Child> own_child(os::Process process) {
+  return std::make_unique<OwnChild>(std::move(process));
+}
+
+Starter& fork_starter() {
+  static ForkStarter starter;
+  return starter;
+}
+
+Starter& starter_for(StartMethod method) {
+  switch (method) {
+    case StartMethod::kFork:
+      return fork_starter();
+    case StartMethod::kSpawn:
+      return exec_starter();
+    case StartMethod::kForkServer:
+      return forkserver_starter();
+  }
+  throw ContractError(fmt::format("[mp.context] {} is no start method", static_cast<int>(method)));
+}
+
+}  // namespace plab::mp

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plab/mp/init.h"
+
+#include <exception>
+
+#include "plab/base/log.h"
+#include "plab/mp/context.h"
+#include "plab/mp/exec.h"
+#include "plab/mp/process_state.h"
+#include "plab/shm/segment.h"
+
+namespace plab::mp {
+
+void init(int argc, char** argv) {
+  ProcessState& state = process_state();
+  if (state.init_called) return;
+  state.init_called = true;
+  state.program = argc > 0 ? argv[0] : "plab";
+  obey_if_child(argc, argv);
+  try {
+    (void)shm::sweep_dead_segments();
+  } catch (const std::exception& problem) {
+    log::warning("[mp.init] what dead processes left could not be removed: {}", problem.what());
+  }
+}
+
+}  // namespace plab::mp
