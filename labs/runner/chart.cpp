@@ -71,7 +71,7 @@ std::string number(double value) { return fmt::format("{:.6g}", value == 0 ? 0.0
 void add_head(std::string& out, const Chart& chart) {
   fmt::format_to(
       Out(out),
-      R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img" aria-label="{2}">
+      R"svg(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img" aria-label="{2}">
 <style>
 svg {{ --text: #24292f; --faint: #6a737d; --grid: #d9dee3; --back: #ffffff; }}
 @media (prefers-color-scheme: dark) {{ svg {{ --text: #e4e8ec; --faint: #97a1ab; --grid: #363d45; --back: #14181c; }} }}
@@ -83,7 +83,7 @@ text {{ font: 12px system-ui, sans-serif; fill: var(--faint); }}
 </style>
 <rect width="{0}" height="{1}" fill="var(--back)"/>
 <text class="title" x="{3}" y="26">{2}</text>
-)",
+)svg",
       kWidth, kHeight, xml_text(chart.title), kLeft);
 }
 

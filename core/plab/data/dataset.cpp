@@ -36,7 +36,10 @@ Split split(const TensorDataset& data, double train_fraction, std::uint64_t seed
   const auto wanted =
       static_cast<std::int64_t>(std::llround(train_fraction * static_cast<double>(n)));
   const std::int64_t cut = std::clamp<std::int64_t>(wanted, 1, n - 1);
-  return Split{.train = rows(data, order, 0, cut), .test = rows(data, order, cut, n)};
+  return Split{.train = rows(data, order, 0, cut),
+               .test = rows(data, order, cut, n),
+               .train_rows = order.slice(0, 0, cut).clone(),
+               .test_rows = order.slice(0, cut, n).clone()};
 }
 
 double scale_by_max(const TensorDataset& data, const TensorDataset& reference) {

@@ -3,7 +3,6 @@
 // Labelled samples in memory, and what one does to them before training.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "plab/tensor/tensor.h"
@@ -24,6 +23,8 @@ struct TensorDataset {
 struct Split {
   TensorDataset train{};
   TensorDataset test{};
+  Tensor train_rows{};  ///< int64: which samples of the whole went where
+  Tensor test_rows{};
 };
 
 /// Cuts a shuffled copy: the first `train_fraction` of it (rounded, at least one sample on each
@@ -35,7 +36,7 @@ struct Split {
 /// training part itself), so that they lie in [-1, 1]; returns that value. Zeros stay zeros.
 double scale_by_max(const TensorDataset& data, const TensorDataset& reference);
 
-/// How the values of a file become a dataset.
+/// Looks whether there is something to tell apart.
 /// @throws DataError naming `file` when one class or no sample is there
 void check_classes(const TensorDataset& data, const std::string& file);
 
