@@ -99,7 +99,7 @@ Violations check_fences(const Source& source) {
   const bool device = starts(source.path, "core/plab/device/") || starts(source.path, "core/cuda/");
   const bool dist = starts(source.path, "core/plab/dist/") || starts(source.path, "core/cuda/");
   static const std::regex header(
-      R"(^\s*#\s*include\s*<((sys|linux|netinet|arpa|asm)/.*|unistd\.h|fcntl\.h|poll\.h|sched\.h|spawn\.h|dirent\.h|termios\.h)>.*)");
+      R"(^\s*#\s*include\s*<((sys/(?!types\.h)|linux/|netinet/|arpa/|asm/).*|unistd\.h|fcntl\.h|poll\.h|sched\.h|spawn\.h|dirent\.h|termios\.h)>.*)");
   static const std::regex call(
       R"((^|[^A-Za-z0-9_>:])::(accept|bind|clone|close|connect|dup2?|dup3|exec[a-z]+|_?exit|fcntl|fork|fstat|ftruncate|get[a-z]*[ug]?id|ioctl|kill|listen|lseek|madvise|mmap|mprotect|munmap|open|pipe2?|poll|ppoll|prctl|ptrace|pread|pwrite|read|readlink|recv[a-z]*|sched_[a-z]+|send[a-z]*|shm_[a-z]+|sigaction|socket|socketpair|stat|syscall|unlink|vfork|wait|waitid|waitpid|write)\s*\()");
   static const std::regex cuda(R"(\b(cuda|cublas)[A-Z]\w*)");

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Makes a C++ source of timeline_page.html: cmake -DPAGE=in.html -DOUT=out.cpp -P page_source.cmake
 file(READ "${PAGE}" page)
 # A compiler may refuse a string literal over 64 KiB: one literal per 8,000 bytes.
