@@ -83,9 +83,10 @@ Violations check_links(const Source& source, const std::vector<Source>& tree) {
 Violations check_readme_example(const Source& readme, const Source& example) {
   const std::string shown = first_cpp_block(readme.text);
   if (shown.empty()) return {readme.path + ": no ```cpp block"};
-  // the licence line and what else stands above the first include is not shown
-  const auto begin = example.text.find("#include");
-  if (begin == std::string::npos || example.text.substr(begin) != shown) {
+  // not shown: what stands above the first include, and the marks for \snippet
+  const std::string text = std::regex_replace(example.text, std::regex("//! \\[[a-z]+\\]\n"), "");
+  const auto begin = text.find("#include");
+  if (begin == std::string::npos || text.substr(begin) != shown) {
     return {fmt::format("{}: its first ```cpp block is not {} from the first include on",
                         readme.path, example.path)};
   }

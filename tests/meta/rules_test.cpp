@@ -163,8 +163,9 @@ TEST_CASE("a source that includes its own header late is found", "[meta]") {
 
 TEST_CASE("a README that shows another program than the tested one is found", "[meta]") {
   const Source readme{"README.md", "text\n```cpp\n#include <x>\nint main() {}\n```\nmore"};
-  REQUIRE(
-      check_readme_example(readme, {"e.cpp", "// licence\n#include <x>\nint main() {}\n"}).empty());
+  REQUIRE(check_readme_example(
+              readme, {"e.cpp", "// licence\n//! [x]\n#include <x>\nint main() {}\n//! [x]\n"})
+              .empty());
   REQUIRE(check_readme_example(readme, {"e.cpp", "#include <x>\nint main(){}\n"}).size() == 1);
   REQUIRE(check_readme_example({"README.md", "nothing"}, {"e.cpp", "#include <x>\n"}).size() == 1);
 }
