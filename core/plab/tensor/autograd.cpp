@@ -91,6 +91,19 @@ Tensor Tensor::detach() const {
   return detail::TensorAccess::view(*this, self.sizes, self.strides, self.offset);
 }
 
+const Tensor& Tensor::set_data(const Tensor& source) const {
+  if (source.sizes() != sizes() || source.dtype() != dtype()) {
+    throw ShapeError(fmt::format("[tensor.set_data] elements {} for a tensor {}; both must agree",
+                                 detail::describe(source), detail::describe(*this)));
+  }
+  Impl& self = impl();
+  self.storage = source.storage();
+  self.strides = source.strides();
+  self.offset = source.storage_offset();
+  self.contiguous = source.is_contiguous();
+  return *this;
+}
+
 void Tensor::backward(const Tensor& gradient) const {
   static_cast<void>(impl());
   if (!requires_grad()) {
@@ -108,14 +121,16 @@ std::size_t Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) con
         "[tensor.register_hook] cannot register a hook on a tensor that does not require grad");
   }
   AutogradMeta& meta = autograd_or_create();
-  meta.hooks.push_back({meta.next_hook, std::move(hook)});
+  auto& hooks = meta.grad_fn != nullptr ? meta.grad_fn->hooks : meta.hooks;
+  hooks.push_back({meta.next_hook, std::move(hook)});
   return meta.next_hook++;
 }
 
 void Tensor::remove_hook(std::size_t number) const {
-  if (AutogradMeta* const meta = autograd()) {
-    std::erase_if(meta->hooks, [number](const auto& hook) { return hook.number == number; });
-  }
+  AutogradMeta* const meta = autograd();
+  if (meta == nullptr) return;
+  auto& hooks = meta->grad_fn != nullptr ? meta->grad_fn->hooks : meta->hooks;
+  std::erase_if(hooks, [number](const auto& hook) { return hook.number == number; });
 }
 
 }  // namespace plab

@@ -85,6 +85,7 @@ void check_writable(const Tensor& target, const Tensor& source, std::string_view
           operation, describe(target)));
     }
   }
+  target.storage().bump_version();
 }
 
 Tensor apart(const Tensor& target, const Tensor& source) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is behind a Storage. Internal to the layer.
 
+#include <atomic>
+
 #include "plab/tensor/heap_cache.h"
 #include "plab/tensor/storage.h"
 
@@ -11,6 +13,7 @@ struct Storage::Impl {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
   MemoryKind kind = MemoryKind::kHeap;
+  std::atomic<std::uint64_t> version{0};
   std::shared_ptr<const shm::Block>
       block;  // null for heap bytes; apart, so that heap ones stay small
 

@@ -151,6 +151,10 @@ class Tensor {
   [[nodiscard]] Tensor grad() const;  ///< undefined when there is none
   void set_grad(const Tensor& grad) const;
   [[nodiscard]] Tensor detach() const;  ///< the same bytes without history
+  /// From now on this tensor, wherever it is held, refers to the elements of `source`; its gradient
+  /// side stays. As torch's `parameter.data = source`: how a module in another process comes to use
+  /// the shared parameters. @throws ShapeError when shape or dtype differ
+  const Tensor& set_data(const Tensor& source) const;
   /// Fills grad() of every leaf that this (one element, or with `gradient`) was computed from.
   void backward(const Tensor& gradient = Tensor()) const;
   /// Called with the gradient of this tensor as soon as it is complete; it may return another one.
