@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
+#include <utility>
 
 #include "plab/base/deadline.h"
 #include "plab/os/memfd.h"
@@ -37,6 +39,17 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t limit,
   }
   text.resize(done);
   return text;
+}
+
+std::vector<std::string> list_folder(const std::filesystem::path& path, std::string_view prefix) {
+  std::vector<std::string> names;
+  std::error_code problem;
+  for (std::filesystem::directory_iterator it(path, problem), end; !problem && it != end;
+       it.increment(problem)) {
+    std::string name = it->path().filename().native();
+    if (name.starts_with(prefix)) names.push_back(std::move(name));
+  }
+  return names;
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace plab::os {
 
@@ -23,5 +24,9 @@ namespace plab::os {
 /// @throws SystemError with the path; nothing is left behind then
 void write_file(const std::filesystem::path& path, std::string_view bytes,
                 std::source_location where = std::source_location::current());
+
+/// The names in a folder that begin with `prefix`; none when there is no such folder.
+[[nodiscard]] std::vector<std::string> list_folder(const std::filesystem::path& path,
+                                                   std::string_view prefix);
 
 }  // namespace plab::os

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plab/os/memfd.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -32,6 +33,13 @@ FileUse file_use(int fd, std::source_location where) {
   if (::fstat(fd, &info) != 0) fail(fmt::format("[os.memfd] fstat(fd={})", fd), where);
   return {static_cast<std::uint64_t>(info.st_size),
           static_cast<std::uint64_t>(info.st_blocks) * 512};
+}
+
+int reserve_file(int fd, std::uint64_t size) noexcept {
+  int code = EINTR;
+  // posix_fallocate gives the error as its result
+  while (code == EINTR) code = ::posix_fallocate(fd, 0, static_cast<off_t>(size));
+  return code;
 }
 
 std::uint64_t file_size_limit() noexcept {

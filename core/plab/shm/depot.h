@@ -57,8 +57,8 @@ class Depot {
   /// Looks at every record; drops those for which `keep` says false. Without a descriptor limit in
   /// the way it also shortens a log that holds an arena twice.
   void compact(const std::function<bool(const Entry&)>& keep);
-  /// Whether any record's owner is dead, or is `pid`.
-  [[nodiscard]] bool has_dead_owner(pid_t pid = 0);
+  /// Shows every record in turn; an arena may come twice.
+  void for_each(const std::function<void(const Entry&)>& visit);
   [[nodiscard]] std::uint64_t entries() const noexcept;
   /// The process that made the depot: the root of the job.
   [[nodiscard]] os::ProcessIdentity root() const noexcept;

@@ -3,14 +3,19 @@
 // Named shared memory, for programs that are not plab's: they map /dev/shm/<name> and have the data
 // from the first byte on. plab's own notes are in a page after the data.
 
-#include <boost/interprocess/mapped_region.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "plab/base/types.h"
+#include "plab/os/process.h"
 #include "plab/shm/block.h"
+
+namespace boost::interprocess {
+class mapped_region;
+}
 
 namespace plab::shm {
 
@@ -27,6 +32,12 @@ struct SegmentName {
   friend bool operator==(const SegmentName&, const SegmentName&) = default;
 };
 
+/// The job that a segment belongs to: the depot's numbers.
+struct JobIdentity {
+  os::ProcessIdentity root;  ///< its first process
+  std::uint64_t number = 0;
+};
+
 /// A mapping of a named segment, and this process's entry among its holders. The last holder
 /// removes the name. When all holders are killed, sweep_dead_segments() of any later process does.
 /// @fork the child registers as a holder of its own before fork(2) returns
@@ -34,7 +45,7 @@ class Segment {
  public:
   /// A new segment, mode 0600, all of its memory reserved.
   /// @throws ResourceError naming the size and the free space when /dev/shm is too small or missing
-  [[nodiscard]] static Segment create(Bytes size);
+  [[nodiscard]] static Segment create(Bytes size, const JobIdentity& job);
   /// Takes over a reference under way.
   /// @throws CorruptError when there is no such segment, it is not plab's, or nothing is under way
   [[nodiscard]] static Segment receive(const Handle& handle);
@@ -42,7 +53,7 @@ class Segment {
   Segment& operator=(Segment&& other) noexcept;
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
-  ~Segment() { reset(); }
+  ~Segment();
 
   [[nodiscard]] std::byte* data() const noexcept;
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
@@ -58,13 +69,13 @@ class Segment {
   void reset() noexcept;
 
  private:
-  Segment() = default;
+  Segment();
   struct Footer;
   [[nodiscard]] Footer& footer() const noexcept;
   [[nodiscard]] static Segment open(const SegmentName& name, Bytes size);
   friend std::size_t sweep_dead_segments();
 
-  boost::interprocess::mapped_region region_;
+  std::unique_ptr<boost::interprocess::mapped_region> region_;
   SegmentName name_;
   std::size_t bytes_ = 0;
   int slot_ = -1;

@@ -22,6 +22,6 @@ enum class Strategy {
 [[nodiscard]] std::string_view name_of(Strategy strategy) noexcept;
 /// @throws ContractError naming the valid ones; the current strategy stays as it is then
 void set_sharing_strategy(std::string_view name);
-void set_sharing_strategy(Strategy strategy) noexcept;
+void set_sharing_strategy(Strategy strategy);
 
 }  // namespace plab::shm
