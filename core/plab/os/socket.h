@@ -57,7 +57,8 @@ enum class SendResult { kSent, kTimedOut };
     Peek peek = Peek::kNo, std::source_location where = std::source_location::current());
 
 /// Where the next Peek::kYes reads, in bytes from the head of the queue; it moves on with each
-/// peek, and back with each consuming read. A property of the socket, shared by all processes that
+/// peek, and back with each consuming read. Peeking with an offset is for Deadline::passed() only:
+/// poll does not know the offset. A property of the socket, shared by all processes that
 /// have it. -1 turns it off.
 /// @throws SystemError
 void set_peek_offset(int socket, int offset,
