@@ -3,6 +3,7 @@
 // A function with its arguments, on its way to another process. Process and spawn() make these.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,20 +30,70 @@ requires(std::is_same_v<std::decay_t<T>, const char*> ||
 template <typename T>
 using stored_t = typename Stored<T>::type;
 
-/// Calls with the arguments of a tuple that nobody needs afterwards: as rvalues where the function
-/// takes them (values, const references), else as lvalues (`void f(Queue<int>&)`).
-template <typename Fn, typename... Args>
-decltype(auto) call_with(Fn& fn, std::tuple<Args...>& args) {
-  if constexpr (std::is_invocable_v<Fn&, Args&&...>) {
-    return std::apply(fn, std::move(args));
-  } else {
-    return std::apply(fn, args);
-  }
-}
+/// The parameters of a function or of a function object that has one operator(); for others
+/// (generic lambdas) there is no `list`.
+template <typename Fn>
+struct Parameters {};
+template <typename R, typename... P>
+struct Parameters<R (*)(P...)> {
+  using list = std::tuple<P...>;
+};
+template <typename R, typename... P>
+struct Parameters<R (*)(P...) noexcept> {
+  using list = std::tuple<P...>;
+};
+template <typename C, typename R, typename... P>
+auto plain_form(R (C::*)(P...) const) -> R (*)(P...);
+template <typename C, typename R, typename... P>
+auto plain_form(R (C::*)(P...)) -> R (*)(P...);
+template <typename C, typename R, typename... P>
+auto plain_form(R (C::*)(P...) const noexcept) -> R (*)(P...);
+template <typename Fn>
+requires requires { plain_form(&Fn::operator()); }
+struct Parameters<Fn> : Parameters<decltype(plain_form(&Fn::operator()))> {};
 
+/// How a stored T is passed for a parameter P: an lvalue for `T&`, else moved.
+template <typename P, typename T>
+using passed_t = std::conditional_t<
+    std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>>, T&, T&&>;
+template <typename List, typename... Args>
+struct Passed {
+  using list = std::tuple<Args&&...>;
+};
+template <typename... P, typename... Args>
+requires(sizeof...(P) == sizeof...(Args)) struct Passed<std::tuple<P...>, Args...> {
+  using list = std::tuple<passed_t<P, Args>...>;
+};
+template <typename Fn>
+struct ListOf {
+  using type = void;
+};
+template <typename Fn>
+requires requires { typename Parameters<Fn>::list; }
+struct ListOf<Fn> {
+  using type = typename Parameters<Fn>::list;
+};
 template <typename Fn, typename... Args>
-inline constexpr bool callable =
-    std::is_invocable_v<Fn&, Args&&...> || std::is_invocable_v<Fn&, Args&...>;
+using passed_list_t = typename Passed<typename ListOf<Fn>::type, Args...>::list;
+
+template <typename Fn, typename List>
+inline constexpr bool callable_with = false;
+template <typename Fn, typename... Passed>
+inline constexpr bool callable_with<Fn, std::tuple<Passed...>> =
+    std::is_invocable_v<Fn&, Passed...>;
+template <typename Fn, typename... Args>
+inline constexpr bool callable = callable_with<Fn, passed_list_t<Fn, Args...>>;
+
+/// Calls with the arguments of a tuple that nobody needs afterwards: as lvalues where the function
+/// has a `T&`, else moved, so that it may take them by value, `const T&` or `T&&`.
+template <typename Fn, typename... Args>
+void call_with(Fn& fn, std::tuple<Args...>& args) {
+  using List = passed_list_t<Fn, Args...>;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (void)std::invoke(fn, static_cast<std::tuple_element_t<I, List>>(std::get<I>(args))...);
+  }
+  (std::index_sequence_for<Args...>{});
+}
 
 template <typename Fn>
 inline constexpr bool is_plain_function =
