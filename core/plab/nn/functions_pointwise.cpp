@@ -211,7 +211,7 @@ void fill_pointwise(AutogradTable& table) {
     return record_with_result<Exp>(plain([&] { return exp(a); }), a);
   };
   table.log = [](const Tensor& a) {
-    return record(plain([&] { return log(a); }), Log{{SavedTensor(a)}}, a);
+    return record(plain([&] { return ln(a); }), Log{{SavedTensor(a)}}, a);
   };
   table.sqrt = [](const Tensor& a) {
     return record_with_result<Sqrt>(plain([&] { return sqrt(a); }), a);

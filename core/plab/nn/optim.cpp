@@ -126,20 +126,21 @@ std::vector<Optimizer::Option> SGD::options() {
           {"nesterov", nullptr, &options_.nesterov}};
 }
 
+void SGD::update(const kernels::SgdStep<float>& step, float* parameter, const float* gradient,
+                 float* velocity, std::size_t n) {
+  kernels::sgd<float>(step, parameter, gradient, velocity, n);
+}
+
 namespace {
 
 template <typename T>
-void sgd_step(const SGDOptions& o, double lr, bool first, const Tensor& parameter,
-              const Tensor& gradient, const Tensor& velocity) {
-  const kernels::SgdStep<T> step{static_cast<T>(lr),
-                                 static_cast<T>(o.momentum),
-                                 static_cast<T>(o.dampening),
-                                 static_cast<T>(o.weight_decay),
-                                 o.nesterov,
-                                 first};
-  kernels::sgd<T>(step, parameter.data<T>(), gradient.data<T>(),
-                  velocity.defined() ? velocity.data<T>() : nullptr,
-                  static_cast<std::size_t>(parameter.numel()));
+kernels::SgdStep<T> step_of(const SGDOptions& o, double lr, bool first) {
+  return {static_cast<T>(lr),
+          static_cast<T>(o.momentum),
+          static_cast<T>(o.dampening),
+          static_cast<T>(o.weight_decay),
+          o.nesterov,
+          first};
 }
 
 }  // namespace
@@ -153,8 +154,15 @@ void SGD::step() {
       first = count_step(state) == 1;
       velocity = state.values[0];
     }
-    const auto run = parameter.dtype() == DType::kF32 ? sgd_step<float> : sgd_step<double>;
-    run(options_, lr(), first, parameter, gradient, velocity);
+    const auto n = static_cast<std::size_t>(parameter.numel());
+    if (parameter.dtype() == DType::kF32) {
+      update(step_of<float>(options_, lr(), first), parameter.data<float>(), gradient.data<float>(),
+             velocity.defined() ? velocity.data<float>() : nullptr, n);
+    } else {
+      kernels::sgd<double>(step_of<double>(options_, lr(), first), parameter.data<double>(),
+                           gradient.data<double>(),
+                           velocity.defined() ? velocity.data<double>() : nullptr, n);
+    }
   });
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "plab/nn/module.h"
+#include "plab/tensor/kernels.h"
 #include "plab/tensor/tensor.h"
 
 namespace plab::nn {
@@ -92,12 +93,18 @@ struct SGDOptions {
 /// torch.optim.SGD: d = gradient + weight_decay * p; with momentum v = d in the first step, then
 /// v = momentum * v + (1 - dampening) * d, and d = v, or with nesterov d += momentum * v;
 /// p -= lr * d.
-class SGD final : public Optimizer {
+class SGD : public Optimizer {
  public:
   /// @throws ContractError for no parameters, one that is not a leaf or not float32/float64, a
   /// negative option, or nesterov without momentum or with dampening
   SGD(std::vector<Tensor> parameters, const SGDOptions& options);
   void step() override;
+
+ protected:
+  /// Updates `n` elements of a float32 parameter; `velocity` is null without momentum. Here: the
+  /// kernel. parallel::ProbedSgd overrides it to watch some of the stores.
+  virtual void update(const kernels::SgdStep<float>& step, float* parameter, const float* gradient,
+                      float* velocity, std::size_t n);
 
  private:
   std::vector<Option> options() override;
