@@ -15,18 +15,14 @@ namespace plab::detail {
 /// nearest end. (C++ leaves both undefined, and PyTorch gives what the processor gives.)
 template <typename To, typename From>
 [[nodiscard]] To float_to_integer(From value) noexcept {
-  // both bounds are powers of two, so they are exact in any floating type
-  constexpr From kLow = static_cast<From>(std::numeric_limits<std::int64_t>::min());
-  if (!(value >= kLow)) {
-    return value != value ? To{0} : static_cast<To>(std::numeric_limits<std::int64_t>::min());
-  }
-  if (value >= -kLow) return static_cast<To>(std::numeric_limits<std::int64_t>::max());
-  const auto whole = static_cast<std::int64_t>(value);
-  if constexpr (std::is_same_v<To, std::int32_t>) {
-    if (whole < std::numeric_limits<To>::min()) return std::numeric_limits<To>::min();
-    if (whole > std::numeric_limits<To>::max()) return std::numeric_limits<To>::max();
-  }
-  return static_cast<To>(whole);  // uint8 wraps, as in PyTorch
+  // uint8 wraps, as in PyTorch, so it goes through a wider type; the bounds are powers of two and
+  // exact in any floating type
+  using Wide = std::conditional_t<std::is_same_v<To, std::int32_t>, std::int32_t, std::int64_t>;
+  constexpr From kLow = static_cast<From>(std::numeric_limits<Wide>::min());
+  if (value != value) return To{0};
+  if (value < kLow) return static_cast<To>(std::numeric_limits<Wide>::min());
+  if (value >= -kLow) return static_cast<To>(std::numeric_limits<Wide>::max());
+  return static_cast<To>(static_cast<Wide>(value));
 }
 
 /// `value` as a To: whole numbers wrap, anything but zero is true, halves round to nearest even.

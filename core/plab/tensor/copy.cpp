@@ -197,9 +197,9 @@ const Tensor& Tensor::mul_(const Tensor& other) const {
 const Tensor& Tensor::mul_(double factor) const {
   detail::check_writable(*this, Tensor(), "mul_");
   detail::check_computable(*this, "mul_");
-  if (!is_floating(dtype()) && factor != std::trunc(factor)) {
+  if (dtype() == DType::kBool || (!is_floating(dtype()) && factor != std::trunc(factor))) {
     throw DTypeError(fmt::format(
-        "[tensor.mul_] {} times {} is not whole and does not fit the target; convert it with to()",
+        "[tensor.mul_] {} times {} does not fit the target; convert it with to()",
         describe(*this), factor));
   }
   if (is_contiguous() && dtype() == DType::kF32) {

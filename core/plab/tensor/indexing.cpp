@@ -161,16 +161,20 @@ Tensor index_select(const Tensor& a, std::int64_t dim, const Tensor& index) {
   return out;
 }
 
-Tensor cat(std::span<const Tensor> parts, std::int64_t dim) {
-  if (any_recorded(parts)) return recorder(&AutogradTable::cat, "cat")(parts, dim);
-  check_parts(parts, "cat");
+Tensor cat(std::span<const Tensor> all, std::int64_t dim) {
+  if (any_recorded(all)) return recorder(&AutogradTable::cat, "cat")(all, dim);
+  check_parts(all, "cat");
+  DType dtype = all[0].dtype();
+  for (const Tensor& part : all) dtype = promote(dtype, part.dtype());
+  // a 1-d tensor without elements joins anything, as in PyTorch
+  std::vector<Tensor> parts(all.begin(), all.end());
+  std::erase_if(parts, [](const Tensor& part) { return part.sizes() == Shape{0}; });
+  if (parts.empty()) parts.push_back(all[0]);
   if (parts[0].dim() == 0) {
     throw ShapeError("[tensor.cat] a scalar has no dimension to join along; use stack()");
   }
   const std::size_t d = detail::wrap_dim(dim, parts[0].sizes().dims(), "cat");
   const Shape shape = joined_shape(parts, d);
-  DType dtype = parts[0].dtype();
-  for (const Tensor& part : parts) dtype = promote(dtype, part.dtype());
   Tensor out = Tensor::empty(shape, dtype);
   std::int64_t at = 0;
   for (const Tensor& part : parts) {
@@ -193,7 +197,7 @@ Tensor stack(std::span<const Tensor> parts, std::int64_t dim) {
     }
     rows.push_back(parts[p].unsqueeze(dim));
   }
-  return cat(rows, dim);
+  return cat(rows, dim);  // dim of the new dimension, so negative ones agree
 }
 
 }  // namespace plab
