@@ -162,10 +162,12 @@ quote() { printf "'%s'" "${1//\'/\'\\\'\'}"; }
 
 # Sets `command` to the one shell command that installs the packages given.
 make_install_command() {
-  local source format target line
+  local source format target line packages=" $* "
   command='export DEBIAN_FRONTEND=noninteractive'
-  case " $*  $(os_field ID) $(os_field VERSION_ID) " in
+  case "$packages $(os_field ID) $(os_field VERSION_ID) " in
     *" catch2 "*" debian 12 ")
+      # Debian 12 itself has Catch2 2, and prefers it unless the release is named
+      packages=${packages/ catch2 / catch2/bookworm-backports }
       source=$(backports_source "$etc/apt" bookworm) ||
         die 69 "Catch2 3 is in bookworm-backports, and $etc/apt names no mirror of bookworm" \
           "that this could be copied from; add bookworm-backports to your apt sources"
@@ -179,7 +181,7 @@ make_install_command() {
       ;;
   esac
   command+="; apt-get -o DPkg::Lock::Timeout=300 update"
-  command+=" && apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $*"
+  command+=" && apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends${packages% }"
 }
 
 # Sets `as_root` to the words that make a command run as root without a question later on, or

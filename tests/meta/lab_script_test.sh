@@ -134,7 +134,7 @@ printf 'Types: deb\nURIs: http://mirror.example/debian\nSuites: bookworm bookwor
   $'Components: main\nSigned-By: /keys/a b.gpg' >"$work/etc/apt/sources.list.d/debian.sources"
 lab demo
 added=$work/etc/apt/sources.list.d/plab-backports.sources
-check "as root it installs at once" is "$rc $(count 'apt-get.*install -y.* catch2 libfmt-dev')" "0 1"
+check "as root it installs at once" is "$rc $(count 'apt-get.*install -y.* catch2/bookworm-backports libfmt-dev$')" "0 1"
 check "with backports from the machine's own mirror" grep -qx 'URIs: http://mirror.example/debian' "$added"
 check "of the right suite" grep -qx 'Suites: bookworm-backports' "$added"
 check "with the same key" grep -qx 'Signed-By: /keys/a b.gpg' "$added"
