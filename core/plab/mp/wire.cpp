@@ -49,7 +49,7 @@ void give_back(const shm::Handle& handle) noexcept {
   try {
     shm::Block::discard(handle);
   } catch (const std::exception& problem) {
-    log::warning("[mp.wire] a reference could not be given back: {}", problem.what());
+    log::debug("[mp.wire] a reference could not be given back: {}", problem.what());
   }
 }
 
@@ -233,7 +233,7 @@ void discard(std::span<const std::byte> message) noexcept {
   try {
     const Decoder decoder(message);
   } catch (const std::exception& problem) {
-    log::warning("[mp.wire] a damaged message was dropped: {}", problem.what());
+    log::debug("[mp.wire] a damaged message was dropped: {}", problem.what());
   }
 }
 

@@ -18,8 +18,8 @@
 #include "plab/mp/sync.h"
 #include "plab/os/pipe.h"
 #include "plab/os/proc.h"
-#include "plab/os/signals.h"
 #include "plab/os/process.h"
+#include "plab/os/signals.h"
 #include "plab/tensor/ops.h"
 
 using namespace plab;
@@ -49,9 +49,7 @@ struct Config {
 void leave(int code) { mp::exit_process(code); }
 void leave_by_exit(int code) { std::exit(code); }
 void raise_signal(int number) { std::raise(number); }
-void sleep_for_ever() {
-  (void)mp::Event().wait(Deadline::never());
-}
+void sleep_for_ever() { (void)mp::Event().wait(Deadline::never()); }
 void check_arguments(int number, const std::string& text, Config config, Tensor tensor,
                      std::map<int, double> table) {
   const bool same = number == -3 && text == "literal" && config.depth == 2 &&
@@ -133,9 +131,8 @@ TEST_CASE("a process that a signal ended says which", "[mp][process]") {
 TEST_CASE("typed arguments arrive, also string literals and nested containers", "[mp][process]") {
   const auto method = EACH_START_METHOD;
   CAPTURE(mp::name_of(method));
-  mp::Process process(by(method), check_arguments, -3, "literal",
-                      Config{2, {{"a"}, {"b", "c"}}}, Tensor::full({2, 3}, 4),
-                      std::map<int, double>{{7, 0.25}});
+  mp::Process process(by(method), check_arguments, -3, "literal", Config{2, {{"a"}, {"b", "c"}}},
+                      Tensor::full({2, 3}, 4), std::map<int, double>{{7, 0.25}});
   CHECK(exit_code_of(process) == 11);
 }
 

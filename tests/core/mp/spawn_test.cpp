@@ -192,8 +192,8 @@ TEST_CASE("a context that goes ends its processes", "[mp][spawn]") {
   mp::Event never;
   std::vector<os::ProcessIdentity> who;
   {
-    auto context = mp::start_processes(wait_for, std::tuple(never), 2,
-                                       {.daemon = mp::Daemon::kYes});
+    auto context =
+        mp::start_processes(wait_for, std::tuple(never), 2, {.daemon = mp::Daemon::kYes});
     for (const int pid : context.pids()) who.push_back({pid, os::start_time(pid).value()});
   }
   for (const auto& one : who) CHECK_FALSE(os::is_alive(one));

@@ -63,8 +63,8 @@ void mutate(std::vector<std::byte>& message, std::mt19937_64& random) {
       message.resize(message.size() + pick(64), std::byte{0x41});
       break;
     case 2: {  // a number of eight bytes, of the kinds that overflow
-      const std::uint64_t values[] = {0, 1, ~0ULL, 1ULL << 63U, 1ULL << 32U, 0x7fffffffffffffff,
-                                      random()};
+      const std::uint64_t values[] = {
+          0, 1, ~0ULL, 1ULL << 63U, 1ULL << 32U, 0x7fffffffffffffff, random()};
       const std::uint64_t value = values[pick(7)];
       if (message.size() >= 8) std::memcpy(&message[pick(message.size() - 7)], &value, 8);
       break;
@@ -72,8 +72,8 @@ void mutate(std::vector<std::byte>& message, std::mt19937_64& random) {
     case 3: {  // a piece moved over another
       if (message.size() < 32) break;
       const std::size_t length = pick(32);
-      std::memmove(&message[pick(message.size() - length)],
-                   &message[pick(message.size() - length)], length);
+      std::memmove(&message[pick(message.size() - length)], &message[pick(message.size() - length)],
+                   length);
       break;
     }
     default:

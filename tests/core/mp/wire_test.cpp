@@ -73,7 +73,8 @@ TEST_CASE("numbers, strings and containers come back as they were", "[mp][wire]"
   CHECK(round_trip(table) == table);
   const std::vector<bool> bits{true, false, false, true};
   CHECK(round_trip(bits) == bits);
-  using Mixed = std::tuple<std::optional<int>, std::variant<int, std::string>, std::pair<int, char>>;
+  using Mixed =
+      std::tuple<std::optional<int>, std::variant<int, std::string>, std::pair<int, char>>;
   const Mixed mixed{std::nullopt, std::string("x"), {4, 'c'}};
   CHECK(round_trip(mixed) == mixed);
 }
