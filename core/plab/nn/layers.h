@@ -108,7 +108,7 @@ class Dropout final : public Module {
 /// Its modules one after the other; they are named "0", "1", ...
 ///
 ///     Generator g(1);
-///     Sequential net(Linear(64, 128, g), ReLU(), Linear(128, 10, g));
+///     Sequential net{Linear(64, 128, g), ReLU(), Linear(128, 10, g)};
 class Sequential final : public Module {
  public:
   Sequential() = default;
