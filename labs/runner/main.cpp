@@ -12,6 +12,7 @@
 #include "demo.h"
 #include "doctor.h"
 #include "plab/base/error.h"
+#include "plab/mp/init.h"
 #include "selftest.h"
 #include "verb.h"
 
@@ -72,6 +73,7 @@ int run(const Context& context, Arguments words) {
 }  // namespace plab::lab
 
 int main(int argc, char** argv) {
+  plab::mp::init(argc, argv);
   using plab::lab::Context;
   try {
     const Context context{PLAB_LAB_SOURCE, PLAB_LAB_BUILD};
