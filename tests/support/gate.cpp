@@ -27,9 +27,16 @@ bool Gate::is_open() {
   return os::wait_ready(pipe_.read.get(), os::Ready::kReadable, Deadline::passed());
 }
 
+void reset_signals() {
+  for (const int number : {SIGINT, SIGTERM, SIGILL, SIGFPE, SIGSEGV, SIGBUS, SIGABRT}) {
+    ::signal(number, SIG_DFL);
+  }
+}
+
 os::Process run_child(const std::function<int()>& body) {
   auto child = os::fork_process();
   if (child) return std::move(*child);
+  reset_signals();
   int code = kThrew;
   try {
     code = body();

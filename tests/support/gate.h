@@ -61,6 +61,9 @@ class SharedByFork {
 /// Exit code of a child whose function threw; what it threw is on its standard error.
 inline constexpr int kThrew = 99;
 
+/// Puts the signals that a test program handles back to their defaults; run_child does it.
+void reset_signals();
+
 /// Forks and runs `body` in the child, which leaves with its result by _exit. No Catch2 macro in
 /// there: it reports by exit code, pipe or shared memory.
 [[nodiscard]] os::Process run_child(const std::function<int()>& body);

@@ -107,10 +107,11 @@ enum class NewGroup { kNo, kYes };
 
 /// What a spawned program starts with.
 struct SpawnOptions {
-  std::vector<std::string> argv;                 ///< argv[0] too
-  std::vector<std::string> env;                  ///< "NAME=value", the whole environment
-  std::vector<std::pair<int, int>> descriptors;  ///< (ours, number in the child); the rest is
-                                                 ///< closed but 0 to 2
+  std::vector<std::string> argv;  ///< argv[0] too
+  std::vector<std::string> env;   ///< "NAME=value", the whole environment
+  /// (ours, number in the child). What plab opens is close-on-exec and stays away otherwise; what
+  /// this process itself was started with and did not mark so passes on too.
+  std::vector<std::pair<int, int>> descriptors;
   NewGroup new_group = NewGroup::kNo;  ///< a process group of its own
 };
 

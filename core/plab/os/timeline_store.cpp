@@ -174,8 +174,8 @@ void start_timeline(const fs::path& folder, std::uint64_t events) {
 bool start_timeline_from_environment() {
   const auto folder = env::get("PLAB_TIMELINE");
   if (!folder) return false;
-  const auto events = env::get_int("PLAB_TIMELINE_EVENTS", 2, timeline::kMostRecords);
   try {
+    const auto events = env::get_int("PLAB_TIMELINE_EVENTS", 2, timeline::kMostRecords);
     start_timeline(*folder, events ? static_cast<std::uint64_t>(*events) : kTimelineEvents);
     return true;
   } catch (const Error& problem) {

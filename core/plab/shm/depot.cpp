@@ -41,6 +41,7 @@ struct Depot::Shared {
   std::uint64_t job = 0;                  // fixed after start
   std::uint64_t root = 0;                 // ProcessIdentity::packed; fixed after start
   std::atomic<std::uint64_t> entries{0};  // about: a kill between sending and counting is missed
+  std::atomic<std::uint64_t> version{1};  // changes after each append
   Mutex mutex;
 };
 
@@ -108,14 +109,23 @@ void Depot::append(std::uint64_t arena, os::ProcessIdentity owner, int fd) {
                     entries()));
   }
   shared().entries.fetch_add(1);
+  shared().version.fetch_add(1);
 }
 
 std::optional<Depot::Entry> Depot::find(std::uint64_t arena) {
   const LockGuard guard(shared().mutex, patience());
+  const std::uint64_t version = shared().version.load();
+  if (version == seen_version_ && std::ranges::find(seen_, arena) == seen_.end()) {
+    return std::nullopt;
+  }
+  seen_version_ = 0;
+  seen_.clear();
   os::set_peek_offset(read_.get(), 0);
   while (auto entry = peek()) {
     if (entry->arena == arena) return entry;
+    seen_.push_back(entry->arena);
   }
+  seen_version_ = version;
   return std::nullopt;
 }
 

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "plab/os/mapping.h"
 #include "plab/os/process.h"
@@ -71,6 +72,11 @@ class Depot {
   struct Shared;
   [[nodiscard]] Shared& shared() const noexcept;
   [[nodiscard]] std::optional<Entry> peek();
+
+  // What the last whole scan saw: an arena that is not there need not be looked for again until the
+  // log changes. A damaged handle would cost a scan each time.
+  std::vector<std::uint64_t> seen_;
+  std::uint64_t seen_version_ = 0;
 
   os::UniqueFd write_;
   os::UniqueFd read_;

@@ -282,8 +282,10 @@ void Registry::discard(const Handle& handle) {
     Arena& arena = *find_arena(handle, use).arena;
     (void)arena.slot();
     const bool held = use->refs.contains(handle.block);
-    if (!held) arena.set_bit(handle.block);
-    const bool taken = arena.take_in_flight(handle.block, handle.generation);
+    if (!held) arena.set_bit(handle.block);  // as in receive: from here on the block stays
+    const BlockEntry& e = arena.entry(handle.block);
+    const bool taken = e.offset == handle.offset && e.bytes == handle.bytes &&
+                       arena.take_in_flight(handle.block, handle.generation);
     if (!held) pending = let_go(use, handle.block);
     if (!taken) throw bad_handle(handle, "no reference is under way");
   }

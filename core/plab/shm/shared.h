@@ -56,17 +56,18 @@ class Shared {
   }
   [[nodiscard]] Handle send() const { return block_.send(); }
 
-  [[nodiscard]] T* get() const noexcept {
-    if (!block_) return nullptr;
-    return std::launder(reinterpret_cast<T*>(block_.data() + detail::kSharedOffset));
-  }
-  [[nodiscard]] T& operator*() const noexcept { return *get(); }
-  [[nodiscard]] T* operator->() const noexcept { return get(); }
+  [[nodiscard]] T* get() const noexcept { return block_ ? object() : nullptr; }
+  /// Not for an empty one.
+  [[nodiscard]] T& operator*() const noexcept { return *object(); }
+  [[nodiscard]] T* operator->() const noexcept { return object(); }
   [[nodiscard]] const Block& block() const noexcept { return block_; }
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(block_); }
 
  private:
   explicit Shared(Block block) noexcept : block_(std::move(block)) {}
+  [[nodiscard]] T* object() const noexcept {
+    return std::launder(reinterpret_cast<T*>(block_.data() + detail::kSharedOffset));
+  }
   Block block_;
 };
 
