@@ -3,52 +3,57 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "plab/base/error.h"
 #include "plab/nn/record.h"
-#include "plab/tensor/kernels.h"
 #include "plab/tensor/ops.h"
 
 namespace plab::nn {
 
 namespace {
 
-// The shares are the softmax of each row; losses may be null.
 struct Rows {
   std::int64_t count = 0;
   std::int64_t classes = 0;
 };
 
-// Fills `shares` with the softmax of `logits` and `losses` with -log of each label's share: the
-// loss comes from the shifted logits, not from the share, so that a share of 0 gives no infinity.
+// Fills `shares` with the softmax of `logits`, and `losses` with -log of each label's share. With
+// the row's greatest logit taken off, no exponential overflows, and the loss comes from the logits
+// and the sum: it is right also where the share is too small to be told from 0.
 template <typename T>
 void forward_rows(const Rows& rows, const T* logits, const std::int64_t* labels, T* shares,
                   T* losses) {
-  const auto n = static_cast<std::size_t>(rows.count);
-  const auto classes = static_cast<std::size_t>(rows.classes);
-  kernels::log_softmax(logits, shares, n, classes);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::int64_t label = labels[i];
-    losses[i] =
-        label == kIgnoreIndex ? T{0} : -shares[i * classes + static_cast<std::size_t>(label)];
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    const T* const x = logits + i * rows.classes;
+    T* const e = shares + i * rows.classes;
+    const T top = *std::max_element(x, x + rows.classes);
+    T total = 0;
+    for (std::int64_t c = 0; c < rows.classes; ++c) {
+      e[c] = std::exp(x[c] - top);
+      total += e[c];
+    }
+    const T scale = 1 / total;
+    for (std::int64_t c = 0; c < rows.classes; ++c) e[c] *= scale;
+    losses[i] = labels[i] == kIgnoreIndex ? T{0} : std::log(total) - (x[labels[i]] - top);
   }
 }
 
-// grads = (exp(log shares) - one at the label) * factor of the row.
+// grads = (shares - one at the label) * factor of the row.
 template <typename T, typename Factor>
-void backward_rows(const Rows& rows, const T* log_shares, const std::int64_t* labels, T* grads,
+void backward_rows(const Rows& rows, const T* shares, const std::int64_t* labels, T* grads,
                    Factor&& factor) {
   for (std::int64_t i = 0; i < rows.count; ++i) {
     const T scale = labels[i] == kIgnoreIndex ? T{0} : factor(i);
-    const T* const from = log_shares + i * rows.classes;
+    const T* const from = shares + i * rows.classes;
     T* const to = grads + i * rows.classes;
-    for (std::int64_t c = 0; c < rows.classes; ++c) to[c] = std::exp(from[c]) * scale;
+    for (std::int64_t c = 0; c < rows.classes; ++c) to[c] = from[c] * scale;
     if (labels[i] != kIgnoreIndex) to[labels[i]] -= scale;
   }
 }
 
-struct CrossEntropy : Saves<2> {  // log shares, labels
+struct CrossEntropy : Saves<2> {  // shares, labels
   static constexpr std::string_view kName = "NllLossBackward0";
   Rows rows;
   Reduction reduction = Reduction::kMean;

@@ -17,6 +17,8 @@ namespace {
 // As wide as the vectors of the kernel that the probe stands for.
 constexpr std::size_t kWidth = 4;
 
+std::size_t blocks_of(std::size_t elements) { return (elements + kWidth - 1) / kWidth; }
+
 }  // namespace
 
 double LostUpdates::estimate() const noexcept {
@@ -53,21 +55,21 @@ ProbedSgd::ProbedSgd(std::vector<Tensor> parameters, const nn::SGDOptions& optio
                     options_.probes, options_.every));
   }
   for (const Tensor& parameter : this->parameters()) {
-    elements_ += static_cast<std::size_t>(parameter.numel());
+    blocks_ += blocks_of(static_cast<std::size_t>(parameter.numel()));
   }
 }
 
-// Evenly spaced from a random start: each element is as likely as any other.
+// Evenly spaced from a random start: each block, so each element, is as likely as any other.
 void ProbedSgd::choose_places() {
   places_.clear();
   next_place_ = 0;
   before_ = 0;
   const bool probed = options_.every > 0 && step_number_ % options_.every == 0;
-  const auto count = std::min(static_cast<std::size_t>(options_.probes), elements_);
+  const auto count = std::min(static_cast<std::size_t>(options_.probes), blocks_);
   if (!probed || count == 0) return;
-  const std::size_t start = generator_.next_below(elements_);
+  const std::size_t start = generator_.next_below(blocks_);
   for (std::size_t k = 0; k < count; ++k) {
-    places_.push_back((start + k * elements_ / count) % elements_);
+    places_.push_back((start + k * blocks_ / count) % blocks_);
   }
   std::sort(places_.begin(), places_.end());
 }
@@ -97,17 +99,17 @@ void ProbedSgd::update(const kernels::SgdStep<float>& step, float* parameter, co
   const auto at = [velocity](std::size_t i) {
     return velocity == nullptr ? nullptr : velocity + i;
   };
+  const std::size_t blocks = blocks_of(n);
   std::size_t done = 0;
-  for (; next_place_ < places_.size() && places_[next_place_] < before_ + n; ++next_place_) {
-    const std::size_t place = std::max(places_[next_place_] - before_, done);
-    if (place >= n) continue;
+  for (; next_place_ < places_.size() && places_[next_place_] < before_ + blocks; ++next_place_) {
+    const std::size_t place = (places_[next_place_] - before_) * kWidth;
     const std::size_t width = std::min(kWidth, n - place);
     kernels::sgd<float>(step, parameter + done, gradient + done, at(done), place - done);
     probe(step, parameter + place, gradient + place, at(place), width);
     done = place + width;
   }
   kernels::sgd<float>(step, parameter + done, gradient + done, at(done), n - done);
-  before_ += n;
+  before_ += blocks;
   counts_.stores += static_cast<std::int64_t>(n);
 }
 

@@ -64,11 +64,11 @@ class ProbedSgd final : public nn::SGD {
   ProbeOptions options_;
   LostUpdates counts_;
   Generator generator_;
-  std::size_t elements_ = 0;  // of all parameters
+  std::size_t blocks_ = 0;  // of four elements, over all parameters
   std::int64_t step_number_ = 0;
-  std::vector<std::size_t> places_;  // of this step's probes, counted over all parameters
+  std::vector<std::size_t> places_;  // of this step's probes: numbers of blocks
   std::size_t next_place_ = 0;
-  std::size_t before_ = 0;  // elements of the parameters that this step has done
+  std::size_t before_ = 0;  // blocks of the parameters that this step has done
 };
 
 }  // namespace plab::parallel
