@@ -27,8 +27,6 @@ inline constexpr Exception kLengthExceptions[] = {
     {"core/plab/mp/ring.cpp", "the ring's cases are numbered and read together"},
     {"core/plab/shm/registry.cpp", "one lock and what it guards: arenas, slots, fork, finalizers"},
     {"core/plab/shm/segment.cpp", "names, sweep and reference count of segments are one protocol"},
-    {"core/plab/tensor/binary.cpp", "one table of operations for all dtypes"},
-    {"core/plab/tensor/safetensors.cpp", "reader and writer share the checks of the header"},
     {"tests/core/mp/process_test.cpp", "one contract for three start methods"},
     {"tests/core/nn/engine_test.cpp", "one case for each edge of the tape"},
     {"tests/core/tensor/print_cases.h", "a table of what PyTorch prints"},

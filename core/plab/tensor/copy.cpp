@@ -198,9 +198,9 @@ const Tensor& Tensor::mul_(double factor) const {
   detail::check_writable(*this, Tensor(), "mul_");
   detail::check_computable(*this, "mul_");
   if (dtype() == DType::kBool || (!is_floating(dtype()) && factor != std::trunc(factor))) {
-    throw DTypeError(fmt::format(
-        "[tensor.mul_] {} times {} does not fit the target; convert it with to()",
-        describe(*this), factor));
+    throw DTypeError(
+        fmt::format("[tensor.mul_] {} times {} does not fit the target; convert it with to()",
+                    describe(*this), factor));
   }
   if (is_contiguous() && dtype() == DType::kF32) {
     kernels::scale(static_cast<float>(factor), data<float>(), static_cast<std::size_t>(numel()));

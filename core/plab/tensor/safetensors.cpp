@@ -12,37 +12,17 @@
 
 #include "plab/base/error.h"
 #include "plab/os/file.h"
-#include "plab/tensor/autograd.h"
+#include "plab/tensor/safetensors_format.h"
 
 namespace plab {
-
-static_assert(std::endian::native == std::endian::little, "tensors are stored little-endian");
 
 namespace {
 
 using nlohmann::json;
-
-constexpr std::string_view kMetadata = "__metadata__";
-constexpr std::size_t kLengthBytes = 8;
-
-struct Code {
-  DType dtype;
-  std::string_view text;
-};
-constexpr std::array<Code, 8> kCodes{{{DType::kF32, "F32"},
-                                      {DType::kF64, "F64"},
-                                      {DType::kI32, "I32"},
-                                      {DType::kI64, "I64"},
-                                      {DType::kU8, "U8"},
-                                      {DType::kBool, "BOOL"},
-                                      {DType::kF16, "F16"},
-                                      {DType::kBF16, "BF16"}}};
-
-// Names of a hostile file are shortened, and control characters shown, before they go into a
-// message.
-std::string shown(std::string_view name) {
-  return json(std::string(name.substr(0, 80))).dump(-1, ' ', true, json::error_handler_t::replace);
-}
+using safetensors::kCodes;
+using safetensors::kLengthBytes;
+using safetensors::kMetadata;
+using safetensors::shown;
 
 // Where and what a tensor is, by the header.
 struct Entry {
@@ -196,7 +176,7 @@ class Reader {
 
   [[nodiscard]] DType dtype(const std::string& name, const json& value) const {
     const std::string text = value.is_string() ? value.get<std::string>() : "";
-    const auto* const it = std::ranges::find(kCodes, text, &Code::text);
+    const auto* const it = std::ranges::find(kCodes, text, &safetensors::Code::text);
     if (it == kCodes.end()) {
       fail(name, fmt::format("dtype {} is unknown; known are F32 F64 I32 I64 U8 BOOL F16 BF16",
                              shown(text)));
@@ -271,27 +251,6 @@ class Reader {
   std::size_t header_bytes_ = 0;
 };
 
-std::string_view code_of(DType dtype) {
-  return std::ranges::find(kCodes, dtype, &Code::dtype)->text;
-}
-
-// The order in the file: larger elements first, so that each tensor is aligned to its element.
-std::vector<std::pair<std::string, Tensor>> in_order(const SafeTensors& content) {
-  std::vector<std::pair<std::string, Tensor>> out;
-  const NoGrad guard;
-  for (const auto& [name, tensor] : content.tensors) {
-    if (name == kMetadata || !tensor.defined()) {
-      throw ContractError(
-          fmt::format("[tensor.safetensors] tensor {} cannot be written: {}", shown(name),
-                      tensor.defined() ? "the name is reserved" : "it is undefined"));
-    }
-    out.emplace_back(name, tensor.contiguous());
-  }
-  std::ranges::stable_sort(out, std::greater<>{},
-                           [](const auto& item) { return item_size(item.second.dtype()); });
-  return out;
-}
-
 }  // namespace
 
 SafeTensors parse_safetensors(std::span<const std::byte> bytes, std::string_view name) {
@@ -301,41 +260,6 @@ SafeTensors parse_safetensors(std::span<const std::byte> bytes, std::string_view
 SafeTensors load_safetensors(const std::filesystem::path& file) {
   const std::string bytes = os::read_file(file);
   return parse_safetensors(std::as_bytes(std::span(bytes)), file.string());
-}
-
-void save_safetensors(const std::filesystem::path& file, const SafeTensors& content) {
-  const auto tensors = in_order(content);
-  json header = json::object();
-  if (!content.metadata.empty()) header[std::string(kMetadata)] = content.metadata;
-  std::size_t at = 0;
-  for (const auto& [name, tensor] : tensors) {
-    const std::size_t bytes = static_cast<std::size_t>(tensor.numel()) * item_size(tensor.dtype());
-    header[name] = {
-        {"dtype", code_of(tensor.dtype())},
-        {"shape", std::vector<std::int64_t>(tensor.sizes().begin(), tensor.sizes().end())},
-        {"data_offsets", {at, at + bytes}}};
-    at += bytes;
-  }
-  std::string text;
-  try {
-    text = header.dump();
-  } catch (const json::type_error& problem) {
-    throw ContractError(
-        fmt::format("[tensor.safetensors] {}: a name or text of the metadata is not UTF-8 ({})",
-                    file.string(), problem.what()));
-  }
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // the data begins at a multiple of 8
-  const std::uint64_t length = text.size();
-  std::string out(kLengthBytes, '\0');
-  std::memcpy(out.data(), &length, kLengthBytes);
-  out.reserve(kLengthBytes + text.size() + at);
-  out += text;
-  for (const auto& [name, tensor] : tensors) {
-    if (tensor.numel() == 0) continue;
-    out.append(static_cast<const char*>(tensor.raw_data()),
-               static_cast<std::size_t>(tensor.numel()) * item_size(tensor.dtype()));
-  }
-  os::write_file(file, out);
 }
 
 }  // namespace plab

@@ -267,10 +267,12 @@ TEST_CASE("Python's package and plab read each other's files", "[tensor][twin]")
   content.tensors.erase("bfloat16.scalar");
   save_safetensors(folder.path() / "ours", content);
   std::ofstream(folder.path() / "copy.py")
-      << "import sys\nfrom safetensors import safe_open\nfrom safetensors.numpy import save_file\n"
+      << "import sys\nimport numpy as np\nfrom safetensors import safe_open\nfrom "
+         "safetensors.numpy import save_file\n"
          "with safe_open(sys.argv[1], 'np') as f:\n"
          "    t = {k: f.get_tensor(k) for k in f.keys()}\n    m = f.metadata()\n"
-         "save_file({k: v + v if v.dtype.kind == 'f' else v for k, v in t.items()}, sys.argv[2], "
+         "save_file({k: np.asarray(v + v) if v.dtype.kind == 'f' else v for k, v in t.items()}, "
+         "sys.argv[2], "
          "metadata=m)\n";
   const std::string path = folder.path().string();
   REQUIRE(std::system((interpreter + " " + path + "/copy.py " + path + "/ours " + path + "/theirs")
