@@ -42,6 +42,12 @@ std::uint64_t arena_bytes() {
 #endif
 }
 
+void check_size(std::uint64_t bytes) {
+  if (bytes <= kLargest) return;
+  throw ResourceError(fmt::format(
+      "[shm.block] {} bytes are asked for; the most for one block is {}", bytes, kLargest));
+}
+
 CorruptError bad_handle(const Handle& h, const char* what) {
   return CorruptError(fmt::format(
       "[shm.block] handle (arena {:016x}, offset {}, {} bytes, block {}, generation {}) "
@@ -143,52 +149,51 @@ void Registry::grow(std::uint64_t bytes) {
   own_.push_back(use);
 }
 
-Block::Ref* Registry::allocate(std::uint64_t bytes, BlockKind kind, Fill fill) {
-  if (bytes > kLargest) {
-    throw ResourceError(fmt::format(
-        "[shm.block] {} bytes are asked for; the most for one block is {}", bytes, kLargest));
+// A block from an arena of this process; makes another arena when there is no room.
+Allocator::Piece Registry::take_or_grow(std::uint64_t bytes, BlockKind kind,
+                                        std::shared_ptr<ArenaUse>& use, Pending& pending) {
+  auto taken = take(bytes, kind, 0, use);
+  if (!taken && !own_.empty()) {
+    collect_locked(0, pending);
+    taken = take(bytes, kind, 0, use);
   }
+  if (taken) return *taken;
+  try {
+    check_memory(bytes);
+    grow(bytes);
+    taken = take(bytes, kind, 0, use);
+  } catch (const ResourceError&) {
+    taken = take(bytes, kind, 8 * block_size(bytes), use);  // a larger free block, then
+    if (!taken) throw;
+  }
+  return taken.value();
+}
+
+Block::Ref* Registry::allocate(std::uint64_t bytes, BlockKind kind, Fill fill) {
+  check_size(bytes);
   Pending pending;
+  const Runner runner{*this, pending};
   Block::Ref* ref = nullptr;
   Allocator::Piece piece;
   {
     const std::scoped_lock lock(lock_);
     std::shared_ptr<ArenaUse> use;
-    auto taken = take(bytes, kind, 0, use);
-    if (!taken && !own_.empty()) {
-      collect_locked(0, pending);
-      taken = take(bytes, kind, 0, use);
-    }
-    if (!taken) {
-      try {
-        check_memory(bytes);
-        grow(bytes);
-        taken = take(bytes, kind, 0, use);
-      } catch (const ResourceError&) {
-        taken = take(bytes, kind, 8 * block_size(bytes), use);  // a larger free block, then
-        if (!taken) throw;
-      }
-    }
-    piece = taken.value();
+    piece = take_or_grow(bytes, kind, use, pending);
     try {
       if (piece.fresh) check_memory(bytes);
       ref = make_ref(use, piece.block);
     } catch (...) {
-      (void)let_go(use, piece.block);
+      if (const auto last = let_go(use, piece.block)) pending.push_back(*last);
       throw;
     }
   }
-  run(pending);
   // Outside the lock: nobody else knows the block yet.
   if (fill == Fill::kZero && piece.dirty) std::memset(ref->data, 0, ref->bytes);
   return ref;
 }
 
 Block::Ref* Registry::allocate_named(std::uint64_t bytes) {
-  if (bytes > kLargest) {
-    throw ResourceError(fmt::format(
-        "[shm.block] {} bytes are asked for; the most for one block is {}", bytes, kLargest));
-  }
+  check_size(bytes);
   auto ref = std::make_unique<Block::Ref>();
   const std::scoped_lock lock(lock_);
   (void)depot();  // the segment's notes name the job
@@ -412,7 +417,13 @@ void Registry::collect_locked(pid_t pid, Pending& pending) {
     // Of a dead owner and unused here: unmap. With a living owner the next message needs it again.
     it = use->owner_dead && !busy ? arenas_.erase(it) : std::next(it);
   }
-  if (depot_) sweep_strangers(pid, pending);
+  if (!depot_) return;
+  try {
+    sweep_strangers(pid, pending);
+  } catch (const Error& problem) {
+    // No descriptor to look with, or the log is held by a stopped process: another time, then.
+    log::debug("[shm.registry] the job's log could not be swept: {}", problem.what());
+  }
 }
 
 // The arenas of the job that this process does not know: it may be the only one left to see that
@@ -450,13 +461,13 @@ void Registry::sweep_strangers(pid_t pid, Pending& pending) {
 }
 
 void Registry::collect(pid_t pid) {
-  Pending pending;
   {
+    Pending pending;
+    const Runner runner{*this, pending};
     const std::scoped_lock lock(lock_);
     collect_locked(pid, pending);
   }
-  run(pending);
-  if (pid == 0) sweep_dead_segments();
+  sweep_dead_segments(pid == 0 ? SweepScope::kAll : SweepScope::kMakerDead);
 }
 
 Stats Registry::stats() {

@@ -77,6 +77,14 @@ class Registry {
  private:
   using Pending = std::vector<PendingFinalizer>;
 
+  // Runs the finalizers when the lock is free again, also after an exception. Declare it before the
+  // lock.
+  struct Runner {
+    Registry& registry;
+    const Pending& pending;
+    ~Runner() { registry.run(pending); }
+  };
+
   Registry();
   // All below: the caller has the lock.
   Depot& depot();
@@ -86,6 +94,8 @@ class Registry {
   void unlink(Block::Ref* ref) noexcept;
   std::optional<Allocator::Piece> take(std::uint64_t bytes, BlockKind kind, std::uint64_t most,
                                        std::shared_ptr<ArenaUse>& use);
+  Allocator::Piece take_or_grow(std::uint64_t bytes, BlockKind kind, std::shared_ptr<ArenaUse>& use,
+                                Pending& pending);
   void grow(std::uint64_t bytes);
   void check_memory(std::uint64_t bytes);
   std::optional<PendingFinalizer> let_go(const std::shared_ptr<ArenaUse>& use, std::uint32_t block);

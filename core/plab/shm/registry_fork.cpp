@@ -38,19 +38,17 @@ Registry& Registry::instance() {
 
 void Registry::ensure_room_for_child() {
   Pending pending;
-  {
-    const std::scoped_lock lock(lock_);
-    for (const auto& [id, use] : arenas_) {
-      if (use->refs.empty() || use->arena->has_free_slot()) continue;
-      sweep(use, 0, pending);
-      if (use->arena->has_free_slot()) continue;
-      throw ResourceError(
-          fmt::format("[shm.arena] a further process cannot be forked: {} living processes use "
-                      "arena {:016x} already; end some first",
-                      kMostHolders, id));
-    }
+  const Runner runner{*this, pending};
+  const std::scoped_lock lock(lock_);
+  for (const auto& [id, use] : arenas_) {
+    if (use->refs.empty() || use->arena->has_free_slot()) continue;
+    sweep(use, 0, pending);
+    if (use->arena->has_free_slot()) continue;
+    throw ResourceError(
+        fmt::format("[shm.arena] a further process cannot be forked: {} living processes use arena "
+                    "{:016x} already; end some first",
+                    kMostHolders, id));
   }
-  run(pending);
 }
 
 void Registry::reserve_for_child() noexcept {

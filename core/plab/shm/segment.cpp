@@ -46,7 +46,7 @@ constexpr std::uint64_t kInFlightMask = kVersion - kInFlight;
 // In the page after the data. The protocol is that of arenas (arena.h); here each holder has a slot
 // and no mask is needed.
 struct Segment::Footer {
-  std::atomic<std::uint64_t> magic{kMagic};
+  std::atomic<std::uint64_t> magic{0};  // written last: until then nobody else takes it for one
   // fixed after start
   std::uint64_t bytes = 0;
   std::uint64_t job = 0;
@@ -209,6 +209,7 @@ Segment Segment::create(Bytes size, const JobIdentity& job) {
   footer->job = job.number;
   footer->job_root = job.root.packed();
   (void)segment.register_holder();
+  footer->magic.store(kMagic);
   record(timeline::Kind::kMap, size.count);
   return segment;
 }
@@ -303,37 +304,39 @@ void Segment::reset() noexcept {
   bytes_ = 0;
 }
 
-std::size_t sweep_dead_segments() {
+// Whether the name should go: its maker died before it was complete; or nobody holds it and nothing
+// is under way to somebody that can still receive it; or who wanted to remove it died before.
+bool Segment::is_garbage(const std::string& file, bool maker_lives) {
+  const bip::shared_memory_object object(bip::open_only, file.c_str(), bip::read_write);
+  bip::offset_t length = 0;
+  (void)object.get_size(length);
+  if (length < static_cast<bip::offset_t>(2 * kPage)) return !maker_lives;
+  const bip::mapped_region last(object, bip::read_write, length - bip::offset_t{kPage}, kPage);
+  auto& footer = *std::launder(static_cast<Footer*>(last.get_address()));
+  if (footer.magic.load() != kMagic) return !maker_lives;
+  const bool job_lives = os::is_alive(os::ProcessIdentity::from_packed(footer.job_root));
+  return footer.claim_removal(!maker_lives && !job_lives) || (footer.word.load() & kRemoved) != 0;
+}
+
+std::size_t sweep_dead_segments(SweepScope scope) {
   std::size_t removed = 0;
   for (const std::string& file : os::list_folder("/dev/shm", "plab_")) {
     SegmentName name;
     if (!SegmentName::parse(file, name)) continue;
     // The name has 40 bits of the start time, so compare those.
-    const auto start = os::start_time(static_cast<pid_t>(name.pid));
-    if (start && (*start & 0xff'ffff'ffffU) == name.start &&
-        os::is_alive(static_cast<pid_t>(name.pid), *start)) {
-      continue;
-    }
+    const auto pid = static_cast<pid_t>(name.pid);
+    const auto start = os::start_time(pid);
+    const bool maker_lives =
+        start && (*start & 0xff'ffff'ffffU) == name.start && os::is_alive(pid, *start);
+    if (maker_lives && scope == SweepScope::kMakerDead) continue;
     try {
-      bip::offset_t length = 0;
-      {
-        const bip::shared_memory_object object(bip::open_only, file.c_str(), bip::read_only);
-        (void)object.get_size(length);
+      if (Segment::is_garbage(file, maker_lives) &&
+          bip::shared_memory_object::remove(file.c_str())) {
+        ++removed;
       }
-      // Of a maker that was killed before it wrote the footer: nobody can have it.
-      bool dead = length < static_cast<bip::offset_t>(2 * kPage);
-      if (!dead) {
-        const bip::shared_memory_object object(bip::open_only, file.c_str(), bip::read_write);
-        const bip::mapped_region last(object, bip::read_write, length - bip::offset_t{kPage},
-                                      kPage);
-        auto* footer = std::launder(static_cast<Segment::Footer*>(last.get_address()));
-        const bool job_lives = os::is_alive(os::ProcessIdentity::from_packed(footer->job_root));
-        dead = footer->magic.load() != kMagic || footer->claim_removal(!job_lives) ||
-               (footer->word.load() & kRemoved) != 0;
-      }
-      if (dead && bip::shared_memory_object::remove(file.c_str())) ++removed;
     } catch (const bip::interprocess_exception& problem) {
-      log::debug("[shm.segment] sweep {}: {}", file, problem.what());  // another one was quicker
+      // another one was quicker, or it belongs to another user
+      log::debug("[shm.segment] sweep {}: {}", file, problem.what());
     }
   }
   return removed;

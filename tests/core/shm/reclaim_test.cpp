@@ -401,3 +401,24 @@ TEST_CASE("a log that is full says so", "[shm]") {
   }
   CHECK(full);
 }
+
+TEST_CASE("an arena serves 256 processes; one more is told so", "[shm][fork]") {
+  const auto block = Block::allocate(Bytes{100});
+  const test::SharedByFork<std::atomic<int>> registered(0);
+  test::Gate end;
+  std::vector<os::Process> children;
+  for (int i = 0; i < 255; ++i) {
+    children.push_back(test::run_child([&] {
+      registered->fetch_add(1);
+      return end.pass() ? 0 : 1;
+    }));
+  }
+  CHECK_THROWS_AS(shm::ensure_room_for_child(), ResourceError);
+  // A fork all the same: the child cannot keep the bytes alive and says so.
+  CHECK(test::end_of_child([] { return 0; }) == "exited with code 71");
+  end.open();
+  for (auto& child : children) CHECK(test::end_of(child) == "exited with code 0");
+  CHECK(registered->load() == 255);
+  CHECK_NOTHROW(shm::ensure_room_for_child());  // sweeps the dead
+  CHECK(test::end_of_child([] { return 0; }) == "exited with code 0");
+}

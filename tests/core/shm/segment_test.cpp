@@ -178,3 +178,21 @@ TEST_CASE("a file of that name that is not a segment is refused", "[shm]") {
   }
   ::unlink(path.c_str());
 }
+
+TEST_CASE("a name whose last holder was killed is swept although its maker lives", "[shm][fork]") {
+  auto block = Block::allocate_named(Bytes{100});
+  const auto name = block.name();
+  auto child = test::run_child([]() -> int {
+    for (;;) ::pause();
+  });
+  block = Block();
+  CHECK(exists(name));
+  shm::sweep_dead_segments();
+  CHECK(exists(name));
+  child.kill(SIGKILL);
+  REQUIRE(child.wait(test::patience()));
+  shm::sweep_dead_segments(shm::SweepScope::kMakerDead);
+  CHECK(exists(name));
+  shm::sweep_dead_segments();
+  CHECK_FALSE(exists(name));
+}
