@@ -228,6 +228,28 @@ void signal_on_parent_death(int signal, ProcessIdentity parent, std::source_loca
   if (!is_alive(parent)) ::raise(signal);
 }
 
+namespace {
+
+std::atomic<pid_t> expected_parent{0};
+
+void look_for_parent(int /*signal*/) {
+  if (::getppid() != expected_parent.load()) ::kill(::getpid(), SIGKILL);
+}
+
+}  // namespace
+
+void die_with_parent(ProcessIdentity parent, StartedBy started_by, std::source_location where) {
+  if (started_by == StartedBy::kMainThread) return signal_on_parent_death(SIGKILL, parent, where);
+  const int number = SIGRTMAX - 3;
+  expected_parent.store(parent.pid);
+  struct sigaction action {};
+  action.sa_handler = &look_for_parent;
+  action.sa_flags = SA_RESTART;
+  if (::sigaction(number, &action, nullptr) != 0) fail("[os.process] sigaction", where);
+  signal_on_parent_death(number, parent, where);
+  look_for_parent(number);  // it may have died before the kernel was asked
+}
+
 std::optional<std::pair<pid_t, ExitStatus>> reap_any() {
   siginfo_t info{};
   if (retry([&] { return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG); }) != 0) {

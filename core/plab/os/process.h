@@ -135,6 +135,18 @@ void become_subreaper(std::source_location where = std::source_location::current
 void signal_on_parent_death(int signal, ProcessIdentity parent,
                             std::source_location where = std::source_location::current());
 
+/// Which thread of the parent made this process.
+enum class StartedBy { kMainThread, kOtherThread };
+
+/// This process is to be killed when its parent dies. The kernel knows only of the thread that made
+/// this process: for another than the main one, whose end is not the parent's, it sends a signal of
+/// plab's own (SIGRTMAX - 3) whose handler looks whether the parent is still the parent. That way
+/// fails in a process that blocks the signal; from the main thread it is SIGKILL at once.
+/// @fork not inherited: the child of this process calls it for itself
+/// @throws SystemError
+void die_with_parent(ProcessIdentity parent, StartedBy started_by,
+                     std::source_location where = std::source_location::current());
+
 /// Waits for any child that has ended; nothing when none has, or none is left.
 /// Also takes children which a Process handle stands for: only for a process that has no handles
 /// (a reaper).
