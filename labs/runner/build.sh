@@ -168,7 +168,7 @@ build_goal() {
     say "building plab in $build (the first time takes a few minutes)"
     configure
   fi
-  if [ "$goal" != all ]; then targets=("$goal"); fi
+  case $goal in all) ;; lab) targets=(lab) ;; *) targets=(lab "$goal") ;; esac
   # pch_defines,time_macros: without them ccache does not take a precompiled header
   if ! NINJA_STATUS='[%f/%t] ' CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros} \
     run_logged "building" "$log" ninja -C "$build" -j "$(count_jobs)" ${targets[@]+"${targets[@]}"}; then
