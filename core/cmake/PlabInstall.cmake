@@ -7,11 +7,9 @@ include(CMakePackageConfigHelpers)
 
 set(plab_targets plab plab_flags)
 foreach(layer base os shm tensor mp nn data parallel)
-  if(TARGET plab_${layer})
-    list(APPEND plab_targets plab_${layer})
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/core/plab/${layer}
-      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plab COMPONENT plab FILES_MATCHING PATTERN "*.h")
-  endif()
+  list(APPEND plab_targets plab_${layer})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/core/plab/${layer}
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plab COMPONENT plab FILES_MATCHING PATTERN "*.h")
 endforeach()
 set_target_properties(plab_flags PROPERTIES EXPORT_NAME flags)
 install(TARGETS ${plab_targets} EXPORT plabTargets COMPONENT plab
