@@ -88,7 +88,10 @@ class Registry {
   Registry();
   // All below: the caller has the lock.
   Depot& depot();
-  ArenaUse& find_arena(const Handle& handle, std::shared_ptr<ArenaUse>& use);
+  std::shared_ptr<ArenaUse> find_arena(const Handle& handle);
+  Block::Ref* find_named(const Handle& handle) noexcept;
+  Block::Ref* receive_named(const Handle& handle);
+  static const char* take_over(Arena& arena, const Handle& handle) noexcept;
   Block::Ref* make_ref(const std::shared_ptr<ArenaUse>& use, std::uint32_t block);
   void link(Block::Ref* ref) noexcept;
   void unlink(Block::Ref* ref) noexcept;
