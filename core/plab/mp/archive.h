@@ -239,18 +239,56 @@ concept Travels = wire::detail::Checks<T>::value;
 
 namespace wire {
 
-/// Writes one value. Numbers and tensors go straight to the encoder, the rest through cereal.
+namespace detail {
+
+// A cereal archive costs more than a small message. These types do without.
+template <typename T>
+inline constexpr bool is_plain = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+template <typename T, std::size_t N>
+inline constexpr bool is_plain<std::array<T, N>> = is_plain<T>;
+
+/// Writes a value without cereal, if its type is one of those. @returns whether it is
+template <typename T>
+constexpr bool encode_directly(Encoder& out, const T& value) {
+  if constexpr (std::is_same_v<T, Tensor>) {
+    out.tensor(value);
+  } else if constexpr (is_plain<T>) {
+    out.number(value);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    out.number(static_cast<std::uint64_t>(value.size()));
+    out.bytes(value.data(), value.size());
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// Reads what encode_directly wrote.
+template <typename T>
+constexpr bool decode_directly(Decoder& in, T& value) {
+  if constexpr (std::is_same_v<T, Tensor>) {
+    value = in.tensor();
+  } else if constexpr (is_plain<T>) {
+    value = in.number<T>();
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    value.resize(static_cast<std::size_t>(in.count()));
+    in.bytes(value.data(), value.size());
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace detail
+
+/// Writes one value. Numbers, strings and tensors go straight to the encoder, the rest through
+/// cereal.
 /// @throws ContractError for what a type refuses (a non-leaf tensor, a closed queue)
 template <Travels T>
 void encode(Encoder& out, const T& value) {
-  if constexpr (std::is_same_v<T, Tensor>) {
-    out.tensor(value);
-  } else if constexpr (std::is_arithmetic_v<T>) {
-    out.number(value);
-  } else {
-    Writer writer(out);
-    writer(value);
-  }
+  if (detail::encode_directly(out, value)) return;
+  Writer writer(out);
+  writer(value);
 }
 
 namespace detail {
@@ -280,8 +318,11 @@ template <Travels T>
   Decoder in(message);
   in.expect(type_id<T>(), "the type asked for");
   return detail::guarded([&] {
-    Reader reader(in);
-    T value = detail::read_value<T>(reader);
+    T value = make_empty<T>();
+    if (!detail::decode_directly(in, value)) {
+      Reader reader(in);
+      reader(value);
+    }
     in.finish();
     return value;
   });

@@ -56,11 +56,11 @@ void after_fork_in_child() noexcept {
   forget_forkserver();
 }
 
-void run_child(const ChildInfo& info, os::ProcessIdentity parent, int report,
+void run_child(const ChildInfo& info, const Parent& parent, int report,
                const std::function<void()>& body) noexcept {
   int code = 0;
   try {
-    os::signal_on_parent_death(SIGKILL, parent);
+    os::die_with_parent(parent.identity, parent.started_by);
     become(info);
     body();
   } catch (...) {

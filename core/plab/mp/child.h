@@ -15,7 +15,7 @@ namespace plab::mp {
 
 /// Runs `body` as the child `info` and exits: 0, or 1 after an exception, which is written to
 /// `report`. Dies when `parent` does.
-[[noreturn]] void run_child(const ChildInfo& info, os::ProcessIdentity parent, int report,
+[[noreturn]] void run_child(const ChildInfo& info, const Parent& parent, int report,
                             const std::function<void()>& body) noexcept;
 
 /// In a process made by fork: forgets what belongs to its parent.

@@ -31,22 +31,25 @@ constexpr int kMostDescriptors = 4096;
 /// argv[1] of the child, after kChildArgument.
 struct Numbers {
   int connections = 0;
-  os::ProcessIdentity parent;
+  Parent parent;
 };
 
 std::string format_numbers(const Numbers& numbers) {
-  return fmt::format("{}{},{},{}", kChildArgument, numbers.connections, numbers.parent.pid,
-                     numbers.parent.start);
+  return fmt::format("{}{},{},{},{}", kChildArgument, numbers.connections,
+                     numbers.parent.identity.pid, numbers.parent.identity.start,
+                     static_cast<int>(numbers.parent.started_by));
 }
 
 bool parse_numbers(const char* text, Numbers& numbers) {
   unsigned long long start = 0;
+  int other_thread = 0;
   int end = 0;
-  if (std::sscanf(text, "%9d,%9d,%20llu%n", &numbers.connections, &numbers.parent.pid, &start,
-                  &end) != 3) {
+  if (std::sscanf(text, "%9d,%9d,%20llu,%1d%n", &numbers.connections, &numbers.parent.identity.pid,
+                  &start, &other_thread, &end) != 4) {
     return false;
   }
-  numbers.parent.start = start;
+  numbers.parent.identity.start = start;
+  if (other_thread == 1) numbers.parent.started_by = os::StartedBy::kOtherThread;
   return text[end] == '\0' && numbers.connections >= 0 && numbers.connections < kMostDescriptors;
 }
 

@@ -6,6 +6,7 @@
 #include "plab/base/error.h"
 #include "plab/mp/child.h"
 #include "plab/mp/starter.h"
+#include "plab/os/thread.h"
 #include "plab/shm/reclaim.h"
 
 namespace plab::mp {
@@ -34,7 +35,7 @@ class ForkStarter final : public Starter {
     std::cout.flush();
     std::fflush(nullptr);
     shm::ensure_room_for_child();
-    const os::ProcessIdentity parent = os::self_identity();
+    const Parent parent = this_parent();
     auto process = os::fork_process();
     if (!process) {
       after_fork_in_child();
@@ -45,6 +46,12 @@ class ForkStarter final : public Starter {
 };
 
 }  // namespace
+
+Parent this_parent() {
+  const bool main_thread = os::current_tid() == os::current_pid();
+  return {os::self_identity(),
+          main_thread ? os::StartedBy::kMainThread : os::StartedBy::kOtherThread};
+}
 
 std::unique_ptr<Child> own_child(os::Process process) {
   return std::make_unique<OwnChild>(std::move(process));

@@ -90,7 +90,7 @@ class Server {
 
   Reply start(std::vector<os::UniqueFd>& descriptors) {
     if (descriptors.size() < kOwnDescriptors) return {0, EINVAL};
-    const os::ProcessIdentity parent = os::self_identity();
+    const Parent parent = this_parent();
     try {
       auto process = os::fork_process();
       if (!process) be_child(descriptors, parent);
@@ -103,7 +103,7 @@ class Server {
     }
   }
 
-  [[noreturn]] void be_child(std::vector<os::UniqueFd>& descriptors, os::ProcessIdentity parent) {
+  [[noreturn]] void be_child(std::vector<os::UniqueFd>& descriptors, const Parent& parent) {
     after_fork_in_child();
     control_.close();
     children_.clear();  // the other status pipes, above all: their ends must be the server's alone

@@ -7,6 +7,7 @@
 #include "plab/mp/context.h"
 #include "plab/mp/exec.h"
 #include "plab/mp/process_state.h"
+#include "plab/os/timeline_store.h"
 #include "plab/shm/segment.h"
 
 namespace plab::mp {
@@ -16,6 +17,7 @@ void init(int argc, char** argv) {
   if (state.init_called) return;
   state.init_called = true;
   state.program = argc > 0 ? argv[0] : "plab";
+  (void)os::start_timeline_from_environment();
   obey_if_child(argc, argv);
   try {
     (void)shm::sweep_dead_segments();

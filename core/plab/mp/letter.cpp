@@ -157,7 +157,7 @@ void Letter::take_back() noexcept {
   mapping_.reset();
 }
 
-void obey_letter(os::UniqueFd file, os::UniqueFd report, os::ProcessIdentity parent,
+void obey_letter(os::UniqueFd file, os::UniqueFd report, const Parent& parent,
                  std::span<const int> connections) noexcept {
   Opened opened;
   std::exception_ptr problem;

@@ -48,7 +48,7 @@ class Letter {
 /// Opens the letter in `file` and does what it says; never returns.
 /// @param parent with whom this process dies
 /// @param connections the descriptors that came along; the function takes them over
-[[noreturn]] void obey_letter(os::UniqueFd file, os::UniqueFd report, os::ProcessIdentity parent,
+[[noreturn]] void obey_letter(os::UniqueFd file, os::UniqueFd report, const Parent& parent,
                               std::span<const int> connections) noexcept;
 
 }  // namespace plab::mp

@@ -179,10 +179,9 @@ void ByteRing::publish(std::uint32_t kind, std::span<const std::byte> bytes, std
   ring.next_tail.store(tail, std::memory_order_relaxed);
   ring.next_written.store(ring.written.load(std::memory_order_relaxed) + (complete ? 1 : 0),
                           std::memory_order_release);
-  // seq_cst: pairs with the reader's acquire, and keeps the next line behind it (case W2)
-  ring.tail.store(tail);
+  ring.tail.store(tail, std::memory_order_release);  // pairs with the reader's acquire in wait_data
+  ring.data.wake_all();  // a read-modify-write: keeps the next line behind tail (case W2)
   ring.written.store(ring.next_written.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  ring.data.wake_all();
 }
 
 /// Cases W1 to W3, by the next holder of write_lock.
@@ -262,7 +261,7 @@ bool ByteRing::wait_data(bool within, Deadline deadline) {
 
 void ByteRing::advance(std::uint64_t head) {
   RingState& ring = *state_;
-  ring.head.store(head);  // release: pairs with acquire in wait_room
+  ring.head.store(head, std::memory_order_release);  // pairs with acquire in wait_room
   // A sleeping writer is woken for a quarter of the ring, not for every message: it looks by itself
   // after 100 ms and at its deadline.
   if (capacity_ - (ring.tail.load(std::memory_order_relaxed) - head) >= capacity_ / 4) {
@@ -303,8 +302,8 @@ bool ByteRing::consume(std::vector<std::byte>& into, bool& within) {
     into.insert(into.end(), body, body + record.bytes);
   }
   if (ends) {
-    ring.taken.store(record.number + 1);
-    ring.slots.wake_all();
+    ring.taken.store(record.number + 1, std::memory_order_release);
+    if (ring.maxsize > 0) ring.slots.wake_all();
   }
   advance(head + record_size(record.bytes));
   if (record.kind == RingRecord::kDied && within) {

@@ -36,6 +36,14 @@ struct ChildInfo {
   bool print_errors = true;
 };
 
+/// With whom a child dies.
+struct Parent {
+  os::ProcessIdentity identity;
+  os::StartedBy started_by = os::StartedBy::kMainThread;
+};
+/// This process and thread, about to start a child.
+[[nodiscard]] Parent this_parent();
+
 /// A start method. One object each, for the whole process.
 class Starter {
  public:

@@ -93,18 +93,19 @@ std::uint32_t Encoder::block(const shm::Block& block) {
       if (same_block(handles_[row], wanted)) return static_cast<std::uint32_t>(row);
     }
   } else {
-    if (rows_.empty()) {
+    if (!rows_) {
+      rows_ = std::make_unique<Rows>();
       for (std::size_t row = 0; row < handles_.size(); ++row) {
-        rows_.emplace(key_of(handles_[row]), static_cast<std::uint32_t>(row));
+        rows_->emplace(key_of(handles_[row]), static_cast<std::uint32_t>(row));
       }
     }
-    const auto found = rows_.find(key_of(wanted));
-    if (found != rows_.end() && same_block(handles_[found->second], wanted)) return found->second;
+    const auto found = rows_->find(key_of(wanted));
+    if (found != rows_->end() && same_block(handles_[found->second], wanted)) return found->second;
   }
   handles_.reserve(handles_.size() + 1);  // so that nothing throws between send() and the row
   handles_.push_back(block.send());
   const auto row = static_cast<std::uint32_t>(handles_.size() - 1);
-  if (!rows_.empty()) rows_.emplace(key_of(wanted), row);
+  if (rows_) rows_->emplace(key_of(wanted), row);
   return row;
 }
 
@@ -157,7 +158,7 @@ Decoder::Decoder(std::span<const std::byte> message) : header_{} {
 
 Decoder::~Decoder() {
   for (std::uint32_t row = 0; row < header_.handles; ++row) {
-    if (row < received_.size() && received_[row]) continue;
+    if (received(row)) continue;
     shm::Handle handle;
     std::memcpy(&handle, table_ + std::size_t{row} * sizeof handle, sizeof handle);
     give_back(handle);
@@ -194,17 +195,25 @@ shm::Block Decoder::block(std::uint32_t row) {
     throw CorruptError(
         fmt::format("[mp.wire] handle {} is named, the message has {}", row, header_.handles));
   }
-  if (blocks_.size() <= row) {
-    blocks_.resize(header_.handles);
-    received_.resize(header_.handles);
-  }
-  if (!received_[row]) {
+  Row& taken = row_at(row);
+  if (!taken.received) {
     shm::Handle handle;
     std::memcpy(&handle, table_ + std::size_t{row} * sizeof handle, sizeof handle);
-    received_[row] = true;  // a handle that is refused has no reference to give back
-    blocks_[row] = shm::Block::receive(handle);
+    taken.received = true;  // a handle that is refused has no reference to give back
+    taken.block = shm::Block::receive(handle);
   }
-  return blocks_[row];
+  return taken.block;
+}
+
+Decoder::Row& Decoder::row_at(std::uint32_t row) {
+  if (header_.handles <= few_.size()) return few_[row];
+  if (many_.empty()) many_.resize(header_.handles);
+  return many_[row];
+}
+
+bool Decoder::received(std::uint32_t row) const noexcept {
+  if (header_.handles <= few_.size()) return few_[row].received;
+  return !many_.empty() && many_[row].received;
 }
 
 void Decoder::set_descriptors(std::span<const int> numbers) {

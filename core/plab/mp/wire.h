@@ -12,6 +12,7 @@
 // Nothing in a message is trusted: each length is checked against what is left before memory is
 // taken, and whatever does not fit is a CorruptError.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -47,7 +48,7 @@ inline constexpr std::uint32_t kNoBlock = 0xffffffff;
 
 /// A number for a type, the same in every process that runs this binary.
 template <typename T>
-[[nodiscard]] constexpr std::uint64_t type_id() noexcept {
+[[nodiscard]] consteval std::uint64_t type_id() noexcept {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a over the compiler's name of the type
   for (const char c : std::string_view(__PRETTY_FUNCTION__)) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -101,7 +102,8 @@ class Encoder {
   std::size_t capacity_ = 0;
   std::size_t size_ = sizeof(Header);
   std::vector<shm::Handle> handles_;
-  std::unordered_map<std::uint64_t, std::uint32_t> rows_;  // used once there are many rows
+  using Rows = std::unordered_map<std::uint64_t, std::uint32_t>;
+  std::unique_ptr<Rows> rows_;  // made once there are many rows
   Descriptors* descriptors_;
 };
 
@@ -151,8 +153,16 @@ class Decoder {
   const std::byte* at_;
   const std::byte* end_;
   const std::byte* table_;
-  std::vector<shm::Block> blocks_;  // taken out already, by row
-  std::vector<bool> received_;
+  /// A row of the table, taken out or not.
+  struct Row {
+    shm::Block block;
+    bool received = false;
+  };
+  [[nodiscard]] Row& row_at(std::uint32_t row);
+  [[nodiscard]] bool received(std::uint32_t row) const noexcept;
+
+  std::array<Row, 4> few_;  // the rows of a message with up to four, so that it allocates nothing
+  std::vector<Row> many_;   // those of one with more
   std::vector<int> descriptors_;
 };
 

@@ -68,8 +68,8 @@ Shape read_shape(Decoder& in, std::size_t dims) {
 }
 
 void write_one(Encoder& out, const Tensor& tensor, std::uint8_t flags) {
-  Storage storage = tensor.storage();
-  storage.share_memory();
+  const Storage& storage = tensor.storage();
+  if (!storage.is_shared()) Storage(storage).share_memory();  // in place: all handles see it
   Record record{};
   record.row = storage.bytes() == 0 ? kNoBlock : out.block(storage.block());
   record.dtype = static_cast<std::uint8_t>(tensor.dtype());
@@ -107,8 +107,12 @@ Tensor read_one(Decoder& in, Record& record) {
     bad_tensor(record, fmt::format("its memory has {} bytes", block.bytes()));
   }
   Storage storage = block ? Storage::adopt(block) : Storage::heap(0);
-  return Tensor::view_of(std::move(storage), static_cast<DType>(record.dtype), sizes, strides,
-                         record.offset);
+  try {
+    return Tensor::view_of(std::move(storage), static_cast<DType>(record.dtype), sizes, strides,
+                           record.offset);
+  } catch (const ContractError& problem) {  // its rules are stricter for tensors without elements
+    bad_tensor(record, problem.what());
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "plab/mp/connection.h"
@@ -85,6 +86,10 @@ void start_another() {
 void tell_state(mp::Connection out) {
   out.send(std::tuple(mp::current_process_name(), mp::current_process_is_daemon(), mp::in_child()),
            kNever);
+}
+void wait_and_leave(mp::Event event) {
+  (void)event.wait(kNever);
+  leave(21);
 }
 /// Holds `alive` open until it dies; tells its pid first.
 void hold(mp::Connection alive) {
@@ -271,6 +276,33 @@ TEST_CASE("children die with a killed parent, at any depth", "[mp][process][kill
   process.kill();
   CHECK(process.join(kNever));
   // The other end is closed when the grandchild is gone, and not before.
+  CHECK_THROWS_AS(here.recv<int>(kNever), mp::EndOfFile);
+}
+
+TEST_CASE("a process outlives the thread that started it, and dies with its parent still",
+          "[mp][process][kill]") {
+  const auto method = EACH_START_METHOD;
+  CAPTURE(mp::name_of(method));
+  mp::Event event;
+  mp::Process process(by(method), wait_and_leave, event);
+  std::thread([&] { process.start(); }).join();
+  CHECK_FALSE(process.join(Deadline::after(20ms)));
+  event.set();
+  CHECK(process.join(kNever));
+  CHECK(process.exitcode() == 21);
+
+  auto [here, there] = mp::Pipe();
+  mp::Process parent(mp::kForkOnly, [&, &line = there] {
+    here.close();
+    mp::Process child(by(method), hold, std::move(line));
+    std::thread([&] { child.start(); }).join();
+    child.join(kNever);
+  });
+  parent.start();
+  there.close();
+  CHECK(here.recv<int>(kNever).value() > 0);
+  parent.kill();
+  CHECK(parent.join(kNever));
   CHECK_THROWS_AS(here.recv<int>(kNever), mp::EndOfFile);
 }
 
