@@ -77,12 +77,13 @@ bool BackwardRun::claim(Node& node) {
 }
 
 void BackwardRun::seed(const Tensor& root, const Tensor& gradient) {
-  Edge edge = edge_of(root);
+  const Edge edge = edge_of(root);
   if (edge == nullptr) {
     throw ContractError(
         "[nn.engine] the tensor that backward() was called on does not require grad and does not "
         "have a grad_fn; compute it from a tensor with requires_grad_() while gradients are on");
   }
+  roots_.push_back(edge);  // before claim(): what is claimed must live until the end
   claim(*edge);
   if (gradient.defined()) {
     if (gradient.sizes() != root.sizes()) {
@@ -102,7 +103,6 @@ void BackwardRun::seed(const Tensor& root, const Tensor& gradient) {
     }
     deliver(*edge, Tensor::ones(root.sizes(), root.dtype()));
   }
-  roots_.push_back(std::move(edge));
 }
 
 void BackwardRun::discover() {
@@ -112,8 +112,8 @@ void BackwardRun::discover() {
     stack.pop_back();
     for (const Edge& edge : node->edges()) {
       if (edge == nullptr) continue;
+      if (claim(*edge)) stack.push_back(edge.get());  // first: the node may be another run's
       ++edge->missing_;
-      if (claim(*edge)) stack.push_back(edge.get());
     }
   }
 }

@@ -285,6 +285,22 @@ TEST_CASE("a hook may run a backward over another graph, but not over its own", 
   loss = Tensor();
 }
 
+TEST_CASE("a backward that meets a running one in the middle leaves that one intact",
+          "[nn][engine]") {
+  const Tensor a = leaf_of({1});
+  const Tensor shared = a * 2;
+  const Tensor outer = shared * 3;
+  const Tensor inner = sum(shared * 5);
+  outer.register_hook([&](const Tensor&) -> Tensor {
+    CHECK(says([&] { backward(inner, Tensor(), Graph::kRetain); }, "still running"));
+    return {};
+  });
+  sum(outer).backward();
+  CHECK(close(a.grad(), {6}));
+  inner.backward();
+  CHECK(close(a.grad(), {16}));
+}
+
 TEST_CASE("recording is off inside a backward and on again after it", "[nn][engine]") {
   const Tensor a = leaf_of({1});
   bool recorded = true;
