@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::int64_t kLongestSpin = 60'000;  // ns; about what a sleep and a wake-up cost
 constexpr std::int64_t kShortestSpin = 1'000;
+// Of a process with one core. Its partner may be pinned to another one: then most waits of a busy
+// queue end within this. Or it may be on the same core: then this is what each wait wastes.
+constexpr std::int64_t kPinnedSpin = 2'000;
 constexpr auto kLookAgain = std::chrono::milliseconds(100);
 
 // What this thread has learnt; -1: nothing yet.
@@ -24,7 +27,7 @@ thread_local constinit std::int64_t t_budget = -1;
 std::int64_t fixed_budget() {
   static const std::int64_t budget = [] {
     if (const auto us = env::get_int("PLAB_SPIN_US", 0, 1'000'000)) return *us * 1000;
-    return os::usable_cores() == 1 ? std::int64_t{0} : std::int64_t{-1};
+    return os::usable_cores() == 1 ? kPinnedSpin : std::int64_t{-1};
   }();
   return budget;
 }

@@ -84,8 +84,8 @@ template <typename Condition>
       const_cast<std::remove_const_t<Type>*>(std::addressof(ready)));
 }
 
-/// How long this thread spins now, in nanoseconds: 0 when this process may use one core only;
-/// PLAB_SPIN_US when set; otherwise learnt by this thread: the time that its recent short waits
+/// How long this thread spins now, in nanoseconds: PLAB_SPIN_US when set; 2,000 when this process
+/// may use one core only; otherwise learnt by this thread: the time that its recent short waits
 /// took, and less after each long one.
 [[nodiscard]] std::int64_t spin_budget_ns();
 
