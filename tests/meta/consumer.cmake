@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+cmake_minimum_required(VERSION 3.25)
 # cmake -DBUILD=... -DSOURCE=... -DWORK=... -P consumer.cmake: installs plab into a new folder, then
 # configures, builds and runs a project that finds it there.
 function(run)
