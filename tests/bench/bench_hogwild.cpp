@@ -32,7 +32,7 @@ Data make_data() {
 
 nn::Sequential make_model() {
   Generator random(11);
-return nn::Sequential(nn::Linear(64, 128, random), nn::ReLU(), nn::Linear(128, 10, random));
+  return nn::Sequential(nn::Linear(64, 128, random), nn::ReLU(), nn::Linear(128, 10, random));
 }
 
 // The loop as a user writes it.
