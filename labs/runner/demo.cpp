@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,14 +15,15 @@
 #include "demo_options.h"
 #include "demo_progress.h"
 #include "demo_report.h"
-#include "demo_train.h"
 #include "plab/base/error.h"
 #include "plab/base/timeline.h"
 #include "plab/data/csv.h"
 #include "plab/data/idx.h"
+#include "plab/mp/spawn.h"
 #include "plab/os/proc.h"
 #include "plab/os/signals.h"
 #include "plab/os/timeline_store.h"
+#include "plab/parallel/hogwild.h"
 
 namespace plab::lab {
 
@@ -89,6 +92,7 @@ class Demo {
     report_.classes = all.classes;
     report_.test_rows = split.test_rows.to_vector<std::int64_t>();
     report_.cores = os::usable_cores();
+    if (getloadavg(&report_.load, 1) != 1) report_.load = 0;
     report_.many.processes = options_.processes;
     split_ = std::move(split);
     say(fmt::format("{}: {} samples of {} numbers in {} classes; {} for training, {} for the test",
@@ -107,12 +111,31 @@ class Demo {
         fmt::format("{} process{}{}", measured.processes, measured.processes == 1 ? "" : "es",
                     round == 0 ? "" : fmt::format(", again ({} of {})", round + 1, kRounds));
     Progress progress(screen_, title);
-    measured.runs.push_back(train(options_, measured.processes, split_.train, interrupt_,
-                                  [&](const auto& states) { progress.show(states); }));
+    std::atomic<bool> stop{false};
+    parallel::HogwildOptions how;
+    how.processes = measured.processes;
+    how.epochs = options_.epochs;
+    how.batch = options_.batch;
+    how.lr = options_.lr;
+    how.seed = options_.seed;
+    how.start_method = options_.start_method;
+    how.stop = &stop;
+    how.progress_every = std::chrono::milliseconds(50);
+    how.progress = [&](const std::vector<parallel::WorkerProgress>& workers) {
+      if (interrupt_.raised()) stop = true;
+      progress.show(workers);
+    };
+    const parallel::ModelSpec network{.sizes = {report_.features, options_.hidden, report_.classes},
+                                      .seed = options_.seed};
+    const parallel::TrainingData train{split_.train.features, split_.train.labels};
+    measured.runs.push_back(parallel::hogwild(parallel::make_mlp, network, train, how));
     progress.finish();
-    const RunResult& run = measured.runs.back();
-    if (!measured.accuracy && run.steps > 0) measured.accuracy = accuracy(run.network, split_.test);
-    return !run.interrupted;
+    const parallel::HogwildResult& run = measured.runs.back();
+    if (!measured.accuracy && run.steps > 0) {
+      measured.accuracy =
+          parallel::accuracy(*run.model, {split_.test.features, split_.test.labels});
+    }
+    return !interrupt_.raised();
   }
 
   void train_all() {
@@ -124,7 +147,7 @@ class Demo {
     if (go_on && options_.processes > 1) go_on = train_once(report_.many, 0);
     report_.timeline = os::read_timeline(rings);  // the first round is enough to look at
     os::stop_timeline();
-    const bool is_short = report_.one.first().seconds < kLongSeconds;
+    const bool is_short = report_.one.first().train_seconds < kLongSeconds;
     for (int round = 1; go_on && is_short && options_.processes > 1 && round < kRounds; ++round) {
       go_on = train_once(report_.one, round) && train_once(report_.many, round);
     }
@@ -152,8 +175,14 @@ class Demo {
   }
 
   // A training that was cut short says nothing about speed, except that it may be the only one.
-  static void drop_unfinished(Measured& measured) {
-    if (measured.runs.size() > 1 && measured.runs.back().interrupted) measured.runs.pop_back();
+  void drop_unfinished(Measured& measured) const {
+    const auto wanted = [](const parallel::HogwildResult& run) {
+      std::int64_t steps = 0;
+      for (const auto& worker : run.workers) steps += worker.progress.steps_wanted;
+      return steps;
+    };
+    auto& runs = measured.runs;
+    if (runs.size() > 1 && runs.back().steps < wanted(runs.front())) runs.pop_back();
     if (!measured.runs.empty() && measured.runs.front().steps == 0) measured.runs.clear();
   }
 
@@ -185,8 +214,12 @@ int run_demo(const Context& context, const Arguments& arguments) {
     return Demo(std::move(parsed.options)).run();
   } catch (const DataError& error) {
     return failed(error.what(), kExitBadData);
-  } catch (const WorkerDied& error) {
+  } catch (const mp::ProcessExited& error) {
     return failed(error.what(), kExitCrash);
+  } catch (const mp::ProcessRaised& error) {
+    return failed(error.what(), kExitToolDefect);
+  } catch (const TimeoutError& error) {
+    return failed(error.what(), kExitHang);
   } catch (const ResourceError& error) {
     return failed(error.what(), kExitNotRunnable);
   } catch (const SystemError& error) {

@@ -24,9 +24,9 @@ struct Sum {
   std::int64_t wanted = 0;
 };
 
-Sum sum_of(const std::vector<RankState>& states) {
+Sum sum_of(const std::vector<parallel::WorkerProgress>& states) {
   Sum sum;
-  for (const RankState& state : states) {
+  for (const parallel::WorkerProgress& state : states) {
     sum.steps += state.steps;
     sum.wanted += state.steps_wanted;
   }
@@ -64,7 +64,8 @@ Glyphs glyphs_of_terminal() {
 
 }  // namespace
 
-std::vector<std::string> frame_of(const std::string& title, const std::vector<RankState>& states,
+std::vector<std::string> frame_of(const std::string& title,
+                                  const std::vector<parallel::WorkerProgress>& states,
                                   double seconds, Glyphs glyphs) {
   const Sum sum = sum_of(states);
   std::vector<std::string> lines;
@@ -72,10 +73,10 @@ std::vector<std::string> frame_of(const std::string& title, const std::vector<Ra
                               seconds > 0 ? static_cast<double>(sum.steps) / seconds : 0.0));
   const std::size_t shown = std::min(states.size(), kMostBars);
   for (std::size_t rank = 0; rank < shown; ++rank) {
-    const RankState& state = states[rank];
+    const parallel::WorkerProgress& state = states[rank];
     const std::int64_t done = percent(state.steps, state.steps_wanted);
-    lines.push_back(fmt::format("  rank {:<3} pid {:<8} {} {:3} %  loss {:.4f}", rank, state.pid,
-                                bar(done, glyphs), done, state.loss));
+    lines.push_back(fmt::format("  rank {:<3} {} {:3} %  {:>9} steps  loss {:.4f}", rank,
+                                bar(done, glyphs), done, state.steps, state.loss));
   }
   if (shown < states.size()) {
     lines.push_back(fmt::format("  and {} more processes", states.size() - shown));
@@ -88,7 +89,7 @@ Progress::Progress(Screen screen, std::string title)
 
 Progress::~Progress() { finish(); }
 
-void Progress::show(const std::vector<RankState>& states) {
+void Progress::show(const std::vector<parallel::WorkerProgress>& states) {
   states_ = states;
   const std::int64_t pause = screen_ == Screen::kBars ? kFrameNs : kLineNs;
   if (drawn_ns_ == 0 && screen_ == Screen::kLines) drawn_ns_ = began_ns_;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "demo_options.h"
-#include "demo_train.h"
+#include "plab/parallel/hogwild.h"
 
 namespace plab::lab {
 
@@ -25,7 +25,7 @@ class Progress {
 
   /// Draws the states; call it as often as you like. Draws at most 20 times a second, and a plain
   /// line at most once a second.
-  void show(const std::vector<RankState>& states);
+  void show(const std::vector<parallel::WorkerProgress>& states);
   /// Draws the last states once more and leaves them standing.
   void finish();
 
@@ -34,7 +34,7 @@ class Progress {
 
   Screen screen_;
   std::string title_;
-  std::vector<RankState> states_;
+  std::vector<parallel::WorkerProgress> states_;
   std::int64_t began_ns_;
   std::int64_t drawn_ns_ = 0;
   std::size_t lines_ = 0;  // that the next drawing replaces
@@ -45,7 +45,7 @@ class Progress {
 /// @param unicode whether blocks may be used, or only ASCII
 enum class Glyphs { kAscii, kBlocks };
 [[nodiscard]] std::vector<std::string> frame_of(const std::string& title,
-                                                const std::vector<RankState>& states,
+                                                const std::vector<parallel::WorkerProgress>& states,
                                                 double seconds, Glyphs glyphs);
 
 }  // namespace plab::lab

@@ -18,67 +18,72 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double kBusy = 0.5;  // of the cores; more load than that shows in the times
+
 std::string processes(int count) {
   return fmt::format("{} process{}", count, count == 1 ? "" : "es");
 }
 
-void add_curves(Chart& chart, const Measured& measured) {
-  const RunResult& run = measured.first();
-  for (std::size_t rank = 0; rank < run.curves.size(); ++rank) {
-    Series series{
-        .name = measured.processes == 1 ? std::string("1 process")
-                                        : fmt::format("rank {} of {}", rank, measured.processes),
-        .stroke = measured.processes == 1 ? Series::Stroke::kDashed : Series::Stroke::kSolid};
-    for (std::size_t epoch = 0; epoch < run.curves[rank].size(); ++epoch) {
-      series.points.emplace_back(static_cast<double>(epoch + 1),
-                                 static_cast<double>(run.curves[rank][epoch]));
+void add_curves(Chart& chart, const Measured& measured, int epochs) {
+  const auto& workers = measured.first().workers;
+  for (std::size_t rank = 0; rank < workers.size(); ++rank) {
+    const bool alone = measured.processes == 1;
+    Series series{.name = alone ? std::string("1 process")
+                                : fmt::format("rank {} of {}", rank, measured.processes),
+                  .stroke = alone ? Series::Stroke::kDashed : Series::Stroke::kSolid};
+    const auto wanted = static_cast<double>(workers[rank].progress.steps_wanted);
+    for (const parallel::LossPoint& point : workers[rank].curve) {
+      series.points.emplace_back(static_cast<double>(point.step) * epochs / wanted, point.loss);
     }
     chart.series.push_back(std::move(series));
   }
 }
 
 json figures(const Measured& measured) {
-  const RunResult& run = measured.first();
+  const parallel::HogwildResult& run = measured.first();
   json seconds = json::array();
-  for (const RunResult& each : measured.runs) seconds.push_back(each.seconds);
+  for (const auto& each : measured.runs) seconds.push_back(each.train_seconds);
+  json curves = json::array();
+  for (const auto& worker : run.workers) {
+    json curve = json::array();
+    for (const auto& point : worker.curve) curve.push_back({point.seconds, point.step, point.loss});
+    curves.push_back(std::move(curve));
+  }
   json out{{"processes", measured.processes},
            {"seconds", seconds},
            {"best_seconds", measured.seconds()},
-           {"start_seconds", run.start_seconds},
+           {"start_and_end_seconds", run.seconds - run.train_seconds},
            {"steps", run.steps},
            {"steps_per_second", measured.steps_per_second()},
-           {"updates", run.updates},
-           {"loss", run.curves}};
+           {"element_updates", run.lost_updates.stores},
+           {"element_updates_checked", run.lost_updates.checked},
+           {"lost_of_checked", run.lost_updates.lost},
+           {"lost_updates_estimate", run.lost_updates.estimate()},
+           {"curve_columns", {"seconds", "step", "loss"}},
+           {"curves", curves}};
   out["accuracy"] = measured.accuracy ? json(*measured.accuracy) : json(nullptr);
-  out["lost_updates"] = run.lost ? json(*run.lost) : json(nullptr);
   return out;
 }
 
 std::string line_of(const Measured& measured) {
-  const RunResult& run = measured.first();
-  std::string lost = "not counted";
-  if (run.lost && run.updates > 0) {
-    lost = fmt::format("{} of {} ({:.4f} %)", *run.lost, run.updates,
-                       100.0 * static_cast<double>(*run.lost) / static_cast<double>(run.updates));
-  }
-  return fmt::format("{:<14} accuracy {}  {:7.3f} s  {:7.0f} steps/s  lost updates {}",
-                     processes(measured.processes),
-                     measured.accuracy ? fmt::format("{:.4f}", *measured.accuracy) : "-",
-                     measured.seconds(), measured.steps_per_second(), lost);
+  const parallel::LostUpdates& lost = measured.first().lost_updates;
+  return fmt::format(
+      "{:<14} accuracy {}  {:7.3f} s  {:7.0f} steps/s  lost updates {:.0f} of {:.2e}",
+      processes(measured.processes),
+      measured.accuracy ? fmt::format("{:.4f}", *measured.accuracy) : "-", measured.seconds(),
+      measured.steps_per_second(), lost.estimate(), static_cast<double>(lost.stores));
 }
 
 }  // namespace
 
 double Measured::seconds() const {
-  return std::ranges::min_element(runs, {}, &RunResult::seconds)->seconds;
+  return std::ranges::min_element(runs, {}, &parallel::HogwildResult::train_seconds)->train_seconds;
 }
 
 double Measured::steps_per_second() const {
-  double best = 0;
-  for (const RunResult& run : runs) {
-    if (run.seconds > 0) best = std::max(best, static_cast<double>(run.steps) / run.seconds);
-  }
-  return best;
+  if (runs.empty()) return 0;
+  return std::ranges::max_element(runs, {}, &parallel::HogwildResult::steps_per_second)
+      ->steps_per_second;
 }
 
 double Report::speed_up() const {
@@ -96,22 +101,21 @@ std::vector<std::string> write_files(const DemoOptions& options, const Report& r
               .x_label = "passes over the training data",
               .y_label = "mean loss of the pass",
               .y_scale = Scale::kLog};
-  add_curves(chart, report.one);
-  if (!report.many.runs.empty()) add_curves(chart, report.many);
+  add_curves(chart, report.one, options.epochs);
+  if (!report.many.runs.empty()) add_curves(chart, report.many, options.epochs);
   write(options.out / "loss.svg", to_svg(chart));
   write(options.out / "timeline.html",
         timeline::to_html(report.timeline, "lab demo: " + report.data_name));
   write(options.out / "timeline.json", timeline::to_chrome_json(report.timeline));
-  const Network& network = report.main().first().network;
   const std::filesystem::path model = options.out / "model.safetensors";
-  // The names of torch.nn.Sequential(Linear, ReLU, Linear).state_dict()
-  save_safetensors(model, {.tensors = {{"0.weight", network.weight0},
-                                       {"0.bias", network.bias0},
-                                       {"2.weight", network.weight2},
-                                       {"2.bias", network.bias2}},
-                           .metadata = {{"format", "pt"},
-                                        {"data", report.data_name},
-                                        {"divide_features_by", fmt::format("{}", report.scale)}}});
+  SafeTensors content{.tensors = {},
+                      .metadata = {{"format", "pt"},
+                                   {"data", report.data_name},
+                                   {"divide_features_by", fmt::format("{}", report.scale)}}};
+  for (const auto& [name, tensor] : report.main().first().model->state_dict()) {
+    content.tensors.emplace(name, tensor);
+  }
+  save_safetensors(model, content);
   files.push_back(model.string());
   if (options.json) {
     json all{{"data", report.data_name},
@@ -122,6 +126,7 @@ std::vector<std::string> write_files(const DemoOptions& options, const Report& r
              {"divide_features_by", report.scale},
              {"test_rows", report.test_rows},
              {"cores", report.cores},
+             {"load_before", report.load},
              {"seed", options.seed},
              {"epochs", options.epochs},
              {"batch", options.batch},
@@ -141,6 +146,13 @@ std::vector<std::string> write_files(const DemoOptions& options, const Report& r
 std::vector<std::string> summary(const Report& report) {
   std::vector<std::string> lines{line_of(report.one)};
   if (!report.many.runs.empty()) lines.push_back(line_of(report.many));
+  const parallel::LostUpdates& lost = report.main().first().lost_updates;
+  if (report.main().processes > 1) {
+    lines.push_back(
+        fmt::format("lost updates: estimated; {} of {} element updates that were looked "
+                    "at had overwritten another process's",
+                    lost.lost, lost.checked));
+  }
   const std::size_t rounds = report.main().runs.size();
   if (rounds > 1) {
     lines.push_back(fmt::format("times: the best of {} trainings each, taken in turn", rounds));
@@ -150,11 +162,17 @@ std::vector<std::string> summary(const Report& report) {
                                 processes(report.main().processes), report.cores,
                                 report.cores == 1 ? "" : "s"));
   }
+  if (report.load > kBusy * report.cores) {
+    lines.push_back(
+        fmt::format("note: the machine was busy (load {:.1f} on {} cores): times and "
+                    "speed-up are those of what others left of it",
+                    report.load, report.cores));
+  }
   for (const Measured* measured : {&report.one, &report.many}) {
     if (measured->runs.empty()) continue;
-    const auto& curves = measured->first().curves;
-    const bool diverged = std::ranges::any_of(
-        curves, [](const auto& curve) { return !curve.empty() && !std::isfinite(curve.back()); });
+    const bool diverged = std::ranges::any_of(measured->first().workers, [](const auto& worker) {
+      return !std::isfinite(worker.progress.loss);
+    });
     if (diverged) {
       lines.push_back(fmt::format("note: the loss of {} is no longer a number; give a smaller --lr",
                                   processes(measured->processes)));

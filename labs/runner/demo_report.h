@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "demo_options.h"
-#include "demo_train.h"
 #include "plab/base/timeline_reader.h"
+#include "plab/parallel/hogwild.h"
 
 namespace plab::lab {
 
@@ -16,10 +16,10 @@ namespace plab::lab {
 /// one the time, since other programs can only make a training slower.
 struct Measured {
   int processes = 1;
-  std::vector<RunResult> runs{};
+  std::vector<parallel::HogwildResult> runs{};
   std::optional<double> accuracy{};  ///< of the first one, on the test samples
 
-  [[nodiscard]] const RunResult& first() const { return runs.front(); }
+  [[nodiscard]] const parallel::HogwildResult& first() const { return runs.front(); }
   [[nodiscard]] double seconds() const;  ///< of the fastest
   [[nodiscard]] double steps_per_second() const;
 };
@@ -33,6 +33,7 @@ struct Report {
   double scale = 1;                       ///< features were divided by it
   std::vector<std::int64_t> test_rows{};  ///< the samples of the file that were held back
   int cores = 1;
+  double load = 0;  ///< of the last minute before the demo: programs that wanted to run
   bool interrupted = false;
   Measured one{.processes = 1};
   Measured many{};  ///< empty `runs` when there is nothing to compare, or it did not come to it

@@ -7,6 +7,7 @@
 #include <bit>
 #include <chrono>
 #include <csignal>
+#include <string_view>
 #include <thread>
 
 #include "plab/base/deadline.h"
@@ -20,6 +21,10 @@
 namespace plab::parallel {
 
 namespace {
+
+// The timeline shows the parts of each step of the first epochs, and of the others only the epoch:
+// the ring then holds a whole training.
+constexpr std::int32_t kDetailedEpochs = 2;
 
 // The model of this process: made by the factory, on the shared parameters.
 std::shared_ptr<nn::Module> open_model(const HogwildJob& job, int rank) {
@@ -69,6 +74,7 @@ class Trainer {
   // False when the board says stop.
   bool run_epoch(std::int32_t number) {
     const timeline::Span span(fmt::format("epoch {}", number), 0, number);
+    detailed_ = number < kDetailedEpochs && timeline::enabled();
     // The same permutation in every process: it depends on the epoch, not on the rank.
     Generator generator(job_.seed, static_cast<std::uint32_t>(number), 1);
     const Tensor order = Tensor::randperm(job_.inputs.size(0), generator);
@@ -82,16 +88,31 @@ class Trainer {
   }
 
   void step(const Tensor& rows) {
+    const std::int64_t began = detailed_ ? monotonic_ns() : 0;
     const Tensor x = index_select(job_.inputs, 0, rows);
     const Tensor y = index_select(job_.labels, 0, rows);
     optimizer_.zero_grad();
     const Tensor output = (*model_)(x);
     const Tensor loss =
         is_floating(y.dtype()) ? nn::mse_loss(output, y) : nn::cross_entropy(output, y);
+    const std::int64_t forward = show("forward", began);
     loss.backward();
+    const std::int64_t backward = show("backward", forward);
     optimizer_.step();
+    show("update", backward);
     note(loss.dtype() == DType::kF32 ? loss.item<float>()
                                      : static_cast<float>(loss.item<double>()));
+  }
+
+  // The part of a step that began at `from` and ends now; returns now.
+  std::int64_t show(std::string_view label, std::int64_t from) const noexcept {
+    if (!detailed_) return 0;
+    const std::int64_t now = monotonic_ns();
+    timeline::record({.kind = timeline::Kind::kSpan,
+                      .label = label,
+                      .start_ns = from,
+                      .duration_ns = now - from});
+    return now;
   }
 
   void note(float loss) {
@@ -130,6 +151,7 @@ class Trainer {
   std::int64_t wanted_;
   std::int64_t steps_ = 0;
   std::int64_t part_ = 0;
+  bool detailed_ = false;
   double sum_ = 0;
   std::int64_t summed_ = 0;
 };
