@@ -25,9 +25,14 @@ inline constexpr Exception kFenceExceptions[] = {
 inline constexpr Exception kLengthExceptions[] = {
     {"core/plab/mp/archive.h", "the archive and the traits of what travels refer to each other"},
     {"core/plab/mp/ring.cpp", "the ring's cases are numbered and read together"},
-    {"core/plab/shm/registry.cpp", "one lock and what it guards: arenas, slots, fork, finalizers"},
+    {"core/plab/shm/registry.cpp",
+     "one lock and what it guards, and the order in which it is let go"},
     {"core/plab/shm/segment.cpp", "names, sweep and reference count of segments are one protocol"},
     {"tests/core/mp/process_test.cpp", "one contract for three start methods"},
+    {"tests/core/parallel/hogwild_test.cpp", "one contract for three start methods"},
+    {"tests/core/shm/block_test.cpp", "the life of a block, from several processes"},
+    {"tests/core/shm/reclaim_test.cpp", "every place where a holder can be killed"},
+    {"tests/core/shm/sync_test.cpp", "locks, conditions, semaphores and barriers with dead owners"},
     {"tests/core/nn/engine_test.cpp", "one case for each edge of the tape"},
     {"tests/core/tensor/print_cases.h", "a table of what PyTorch prints"},
 };

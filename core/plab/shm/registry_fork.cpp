@@ -12,7 +12,6 @@
 // own name, and the child puts its identity there. If the fork then fails, that slot and the blocks
 // in it stay taken until the parent ends or lets them be swept: they leak, nothing worse.
 #include <pthread.h>
-#include <unistd.h>
 
 #include <cstdlib>
 
@@ -125,7 +124,7 @@ void Registry::after_fork_in_child() noexcept {
   } catch (const std::exception& problem) {
     // Going on would mean to read memory that others reuse.
     log::error("{}; this forked child ends", problem.what());
-    ::_exit(kNoRoomForChild);
+    std::_Exit(kNoRoomForChild);
   }
   self.fork_pipe_.reset();
   self.lock_.unlock();
