@@ -48,8 +48,7 @@ AutogradMeta& Tensor::autograd_or_create() const {
 }
 
 bool Tensor::requires_grad() const noexcept {
-  const AutogradMeta* const meta = autograd();
-  return meta != nullptr && meta->requires_grad;
+  return impl_ && impl_->autograd && impl_->autograd->requires_grad;  // no call: it is asked often
 }
 
 bool Tensor::is_leaf() const noexcept {

@@ -145,6 +145,13 @@ void check_both(const Tensor& a, const Tensor& b, std::string_view operation) {
   check_computable(b, operation);
 }
 
+// `tensor` itself where the dtype is right: copying a Tensor costs two atomic operations.
+const Tensor& as(const Tensor& tensor, DType dtype, Tensor& keep) {
+  if (tensor.dtype() == dtype) return tensor;
+  keep = cast(tensor, dtype);
+  return keep;
+}
+
 template <typename Op>
 Tensor binary(const Tensor& a, const Tensor& b, std::string_view operation) {
   check_both(a, b, operation);
@@ -158,7 +165,9 @@ Tensor binary(const Tensor& a, const Tensor& b, std::string_view operation) {
   }
   Tensor out = Tensor::empty(
       a.sizes() == b.sizes() ? a.sizes() : broadcast(a.sizes(), b.sizes(), operation), dtype);
-  compute<Op, false>(out, cast(a, dtype), cast(b, dtype));
+  Tensor cast_a;
+  Tensor cast_b;
+  compute<Op, false>(out, as(a, dtype, cast_a), as(b, dtype, cast_b));
   return out;
 }
 
@@ -167,7 +176,9 @@ Tensor compare(const Tensor& a, const Tensor& b, std::string_view operation) {
   check_both(a, b, operation);
   const DType dtype = result_type(a, b);
   Tensor out = Tensor::empty(broadcast(a.sizes(), b.sizes(), operation), DType::kBool);
-  compute<Op, true>(out, cast(a, dtype), cast(b, dtype));
+  Tensor cast_a;
+  Tensor cast_b;
+  compute<Op, true>(out, as(a, dtype, cast_a), as(b, dtype, cast_b));
   return out;
 }
 

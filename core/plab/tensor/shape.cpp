@@ -31,20 +31,20 @@ Shape::Shape(std::span<const std::int64_t> values) {
 std::int64_t Shape::numel() const {
   std::int64_t product = 1;
   bool overflow = false;
+  bool negative = false;
   bool zero = false;
   for (const std::int64_t size : *this) {
-    if (size < 0) {
-      throw ShapeError(fmt::format("[tensor.shape] size {} in {} is negative; sizes are 0 or more",
-                                   size, str()));
-    }
+    negative = negative || size < 0;
     zero = zero || size == 0;
     overflow = __builtin_mul_overflow(product, size, &product) || overflow;
   }
-  if (zero) return 0;
-  if (overflow) {
-    throw ShapeError(fmt::format("[tensor.shape] {} has more than 2^63 - 1 elements", str()));
+  if (!negative && !overflow) return product;
+  if (negative) {
+    throw ShapeError(
+        fmt::format("[tensor.shape] a size of {} is negative; sizes are 0 or more", str()));
   }
-  return product;
+  if (zero) return 0;
+  throw ShapeError(fmt::format("[tensor.shape] {} has more than 2^63 - 1 elements", str()));
 }
 
 Shape Shape::contiguous_strides() const {

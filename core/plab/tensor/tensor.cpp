@@ -37,6 +37,17 @@ Tensor TensorAccess::make(Storage storage, DType dtype, const Shape& sizes, cons
   return Tensor(std::move(impl));
 }
 
+Tensor TensorAccess::make_dense(Storage storage, DType dtype, const Shape& sizes,
+                                std::int64_t numel) {
+  auto impl = std::make_shared<Tensor::Impl>();
+  impl->storage = std::move(storage);
+  impl->sizes = sizes;
+  impl->strides = sizes.contiguous_strides();
+  impl->numel = numel;
+  impl->dtype = dtype;
+  return Tensor(std::move(impl));
+}
+
 Tensor TensorAccess::view(const Tensor& base, const Shape& sizes, const Shape& strides,
                           std::int64_t offset) {
   const Tensor::Impl& impl = base.impl();
@@ -92,12 +103,13 @@ using detail::TensorAccess;
 // --- making one -----------------------------------------------------------------------------
 
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
+  const std::int64_t numel = shape.numel();
   std::size_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<std::size_t>(shape.numel()), item_size(dtype), &bytes)) {
+  if (__builtin_mul_overflow(static_cast<std::size_t>(numel), item_size(dtype), &bytes)) {
     throw ShapeError(fmt::format("[tensor.empty] {} of {} has more than 2^64 - 1 bytes",
                                  shape.str(), name_of(dtype)));
   }
-  return TensorAccess::make(Storage::heap(bytes), dtype, shape, shape.contiguous_strides(), 0);
+  return TensorAccess::make_dense(Storage::heap(bytes), dtype, shape, numel);
 }
 
 Tensor Tensor::zeros(const Shape& shape, DType dtype) {

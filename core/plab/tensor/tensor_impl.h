@@ -30,6 +30,9 @@ struct TensorAccess {
   /// The view, unchecked: the caller knows that it stays inside the storage.
   [[nodiscard]] static Tensor make(Storage storage, DType dtype, const Shape& sizes,
                                    const Shape& strides, std::int64_t offset);
+  /// Row-major on a storage of its own; `numel` is that of `sizes`.
+  [[nodiscard]] static Tensor make_dense(Storage storage, DType dtype, const Shape& sizes,
+                                         std::int64_t numel);
   /// Another view of the storage of `base`.
   [[nodiscard]] static Tensor view(const Tensor& base, const Shape& sizes, const Shape& strides,
                                    std::int64_t offset);
