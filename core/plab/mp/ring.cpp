@@ -138,7 +138,7 @@ RingState& ByteRing::state() const {
 }
 
 std::byte* ByteRing::at(std::uint64_t position) const {
-  return block_.data() + sizeof(RingState) + (position & (capacity_ - 1));
+  return reinterpret_cast<std::byte*>(state_ + 1) + (position & (capacity_ - 1));
 }
 
 // --- writing ------------------------------------------------------------------------------------
@@ -261,12 +261,14 @@ bool ByteRing::wait_data(bool within, Deadline deadline) {
 
 void ByteRing::advance(std::uint64_t head) {
   RingState& ring = *state_;
+  const std::uint64_t before = ring.head.load(std::memory_order_relaxed);
   ring.head.store(head, std::memory_order_release);  // pairs with acquire in wait_room
-  // A sleeping writer is woken for a quarter of the ring, not for every message: it looks by itself
-  // after 100 ms and at its deadline.
-  if (capacity_ - (ring.tail.load(std::memory_order_relaxed) - head) >= capacity_ / 4) {
-    ring.room.wake_all();
-  }
+  // A sleeping writer is woken when the ring is known to be empty, and each time that head passes a
+  // sixteenth of it while at least a quarter is free: not for every message. At its deadline, and
+  // every 100 ms, the writer looks by itself.
+  const bool passed = ((before ^ head) & ~(capacity_ / 16 - 1)) != 0;
+  const std::uint64_t used = ring.seen_tail - head;
+  if (used == 0 || (passed && used <= capacity_ - capacity_ / 4)) ring.room.wake_all();
 }
 
 void ByteRing::damaged(const char* problem) {

@@ -46,16 +46,17 @@ struct RingState {
   std::int64_t maxsize;    ///< slots; 0: any number
 
   // written by the holder of write_lock
-  alignas(64) std::atomic<std::uint64_t> tail;  ///< bytes published since the start
-  std::atomic<std::uint64_t> written;           ///< messages published
-  std::atomic<std::uint64_t> next_tail;         ///< what tail and written will be once the record
-  std::atomic<std::uint64_t> next_written;      ///< in work is published
-  std::atomic<std::uint32_t> partial;           ///< pid of who is within a message of fragments; 0
-  std::uint64_t seen_head;                      ///< head as last read: asks the other side less
+  alignas(64) std::atomic<std::uint64_t> tail;  ///< bytes published since the start; on a line of
+                                                ///< its own, because readers look at it
+  alignas(64) std::atomic<std::uint64_t> written;  ///< messages published
+  std::atomic<std::uint64_t> next_tail;     ///< what tail and written will be once the record
+  std::atomic<std::uint64_t> next_written;  ///< in work is published
+  std::atomic<std::uint32_t> partial;       ///< pid of who is within a message of fragments; 0
+  std::uint64_t seen_head;                  ///< head as last read: asks the other side less
 
   // written by the holder of read_lock
-  alignas(64) std::atomic<std::uint64_t> head;  ///< bytes consumed
-  std::atomic<std::uint64_t> taken;             ///< messages consumed
+  alignas(64) std::atomic<std::uint64_t> head;   ///< bytes consumed
+  alignas(64) std::atomic<std::uint64_t> taken;  ///< messages consumed
   std::uint64_t seen_tail;
 
   alignas(64) shm::Mutex write_lock;

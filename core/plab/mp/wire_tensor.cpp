@@ -63,7 +63,8 @@ void check_extent(const Record& record, const Shape& sizes, const Shape& strides
 
 Shape read_shape(Decoder& in, std::size_t dims) {
   std::array<std::int64_t, Shape::kMaxDims> values{};
-  in.bytes(values.data(), dims * sizeof values[0]);
+  // One by one: a copy of unknown length costs more than these few.
+  for (std::size_t i = 0; i < dims; ++i) values[i] = in.number<std::int64_t>();
   return Shape(std::span<const std::int64_t>(values.data(), dims));
 }
 
@@ -78,8 +79,8 @@ void write_one(Encoder& out, const Tensor& tensor, std::uint8_t flags) {
   record.offset = tensor.storage_offset();
   record.storage_bytes = storage.bytes();
   out.number(record);
-  out.bytes(tensor.sizes().begin(), record.dims * sizeof(std::int64_t));
-  out.bytes(tensor.strides().begin(), record.dims * sizeof(std::int64_t));
+  for (const std::int64_t size : tensor.sizes()) out.number(size);
+  for (const std::int64_t stride : tensor.strides()) out.number(stride);
 }
 
 void check_record(const Record& record) {
