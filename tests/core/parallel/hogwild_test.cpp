@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <thread>
 
 #include "plab/base/error.h"
@@ -84,6 +85,16 @@ std::shared_ptr<nn::Module> make_with_dropout(const ModelSpec& spec) {
   const Generator own(spec.seed, static_cast<std::uint32_t>(spec.rank + 1), 1);
   return std::make_shared<nn::Sequential>(nn::Linear(2, 16, generator), nn::Tanh(),
                                           nn::Dropout(0.1, own), nn::Linear(16, 4, generator));
+}
+
+// What the exception of a process says.
+std::string raised_text(const std::function<HogwildResult()>& train) {
+  try {
+    static_cast<void>(train());
+  } catch (const mp::ProcessRaised& error) {
+    return error.message();
+  }
+  return "nothing was raised";
 }
 
 TEST_CASE("one process learns, and its figures add up", "[parallel][hogwild]") {
@@ -209,34 +220,22 @@ TEST_CASE("when a process is killed the others are ended and the signal is named
 TEST_CASE("an exception of a process arrives with its text", "[parallel][hogwild]") {
   HogwildOptions options = options_for(2);
   options.epochs = 1'000'000;
-  std::string text;
-  try {
-    static_cast<void>(hogwild(make_throwing, small(), clouds(200), options));
-  } catch (const mp::ProcessRaised& error) {
-    text = error.message();
-  }
+  const std::string text =
+      raised_text([&] { return hogwild(make_throwing, small(), clouds(200), options); });
   CHECK(text == "bad step in rank 1");
 }
 
 TEST_CASE("a label out of range ends the training with its row", "[parallel][hogwild]") {
   const TrainingData data = clouds(64);
   data.labels.data<std::int64_t>()[33] = 4;
-  std::string text;
-  try {
-    static_cast<void>(hogwild(make_mlp, small(), data, options_for(2)));
-  } catch (const mp::ProcessRaised& error) {
-    text = error.message();
-  }
+  const std::string text =
+      raised_text([&] { return hogwild(make_mlp, small(), data, options_for(2)); });
   CHECK(text.find("label 4 is outside 0 to 3") != std::string::npos);
 }
 
 TEST_CASE("a factory that gives another form in the processes is refused", "[parallel][hogwild]") {
-  std::string text;
-  try {
-    static_cast<void>(hogwild(make_uneven, small(), clouds(64), options_for(1)));
-  } catch (const mp::ProcessRaised& error) {
-    text = error.message();
-  }
+  const std::string text =
+      raised_text([&] { return hogwild(make_uneven, small(), clouds(64), options_for(1)); });
   CHECK(text.find("made 2 tensors in rank 0, 4 in the parent") != std::string::npos);
 }
 
@@ -250,10 +249,8 @@ TEST_CASE("a model with state of its own per process trains", "[parallel][hogwil
 TEST_CASE("floating labels are fitted by least squares", "[parallel][hogwild]") {
   Generator generator(5);
   const Tensor x = Tensor::randn({100, 3}, generator);
-  const Tensor w = Tensor::of<float>(std::vector<float>{1, -2, 0.5F}, {1, 3});
-  HogwildOptions options = options_for(2);
-  options.epochs = 60;
-  options.lr = 0.1;
+  const Tensor w = Tensor::of<float>({1, -2, 0.5F}).view({1, 3});
+  const HogwildOptions options{.processes = 2, .epochs = 60, .batch = 16, .lr = 0.1};
   const HogwildResult result =
       hogwild(make_mlp, {.sizes = {3, 1}, .seed = 2}, {x, linear(x, w, Tensor())}, options);
   CHECK(allclose(result.model->parameters()[0].detach(), w, 0, 1e-2));
@@ -291,8 +288,7 @@ TEST_CASE("no epoch leaves the model as the factory made it; more processes than
   options.epochs = 0;
   const HogwildResult none = hogwild(make_mlp, small(), data, options);
   CHECK(none.steps == 0);
-  const auto made = make_mlp(small())->parameters();
-  CHECK(equal(none.model->parameters()[0].detach(), made[0].detach()));
+  CHECK(equal(none.model->parameters()[0].detach(), make_mlp(small())->parameters()[0].detach()));
   options.epochs = 2;
   const HogwildResult one = hogwild(make_mlp, small(), data, options);  // one batch an epoch
   CHECK(one.workers[0].progress.steps == 2);
