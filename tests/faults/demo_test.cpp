@@ -2,6 +2,7 @@
 // `lab demo` from outside: what it prints, its exit codes, and what a Ctrl-C or a killed worker
 // does.
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -44,8 +45,7 @@ std::string file(const plab::os::TempFolder& folder, const std::string& name,
 std::string small_csv() {
   std::string text;
   for (int i = 0; i < 200; ++i) {
-    text += std::to_string(i % 2 * 5 + i % 3) + "," + std::to_string(i) + "," +
-            std::to_string(i % 2) + "\n";
+    text += fmt::format("{},{},{}\n", i % 2 * 5 + i % 3, i, i % 2);
   }
   return text;
 }

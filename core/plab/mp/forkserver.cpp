@@ -104,6 +104,7 @@ class Server {
   }
 
   [[noreturn]] void be_child(std::vector<os::UniqueFd>& descriptors, const Parent& parent) {
+    static_cast<void>(std::signal(SIGINT, SIG_DFL));
     after_fork_in_child();
     control_.close();
     children_.clear();  // the other status pipes, above all: their ends must be the server's alone
@@ -141,7 +142,12 @@ class Server {
   std::vector<Served> children_;
 };
 
-void serve(Connection control) { Server(std::move(control)).run(); }
+void serve(Connection control) {
+  // Ctrl-C in a terminal reaches every process of the group. What it means is for the client to
+  // decide; it would miss its server while it ends its processes in good order.
+  static_cast<void>(std::signal(SIGINT, SIG_IGN));
+  Server(std::move(control)).run();
+}
 
 // --- the client -------------------------------------------------------------------------------
 

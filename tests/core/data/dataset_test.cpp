@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plab/data/dataset.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
@@ -15,7 +17,7 @@ namespace {
 data::TensorDataset numbered(std::int64_t n) {
   std::string text;
   for (std::int64_t i = 0; i < n; ++i) {
-    text += std::to_string(i) + "," + std::to_string(-2 * i) + "," + std::to_string(i % 3) + "\n";
+    text += fmt::format("{},{},{}\n", i, -2 * i, i % 3);
   }
   return data::parse_csv(text, "numbers");
 }

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "plab/mp/process.h"
 #include "plab/mp/spawn.h"
@@ -137,6 +138,7 @@ TEST_CASE("slots of a killed writer come back, and its torn message is told", "[
   mp::Process process(by(mp::StartMethod::kFork), take_slots_and_die, queue, took);
   process.start();
   CHECK(took.wait(kNever));
+  while (queue.empty()) std::this_thread::yield();  // the gate: the feeder is within the message
   CHECK_FALSE(queue.put_nowait("full"));
   process.kill();
   CHECK(process.join(kNever));
