@@ -128,7 +128,13 @@ class Demo {
     const parallel::ModelSpec network{.sizes = {report_.features, options_.hidden, report_.classes},
                                       .seed = options_.seed};
     const parallel::TrainingData train{split_.train.features, split_.train.labels};
-    measured.runs.push_back(parallel::hogwild(parallel::make_mlp, network, train, how));
+    try {
+      measured.runs.push_back(parallel::hogwild(parallel::make_mlp, network, train, how));
+    } catch (const Error&) {
+      // Ctrl-C in a terminal reaches the workers too, and one that has just begun dies of it.
+      if (!interrupt_.raised()) throw;
+      return false;
+    }
     progress.finish();
     const parallel::HogwildResult& run = measured.runs.back();
     if (!measured.accuracy && run.steps > 0) {
@@ -147,7 +153,7 @@ class Demo {
     if (go_on && options_.processes > 1) go_on = train_once(report_.many, 0);
     report_.timeline = os::read_timeline(rings);  // the first round is enough to look at
     os::stop_timeline();
-    const bool is_short = report_.one.first().train_seconds < kLongSeconds;
+    const bool is_short = go_on && report_.one.first().train_seconds < kLongSeconds;
     for (int round = 1; go_on && is_short && options_.processes > 1 && round < kRounds; ++round) {
       go_on = train_once(report_.one, round) && train_once(report_.many, round);
     }
@@ -199,7 +205,7 @@ class Demo {
   Report report_;
 };
 
-int failed(const char* what, int code) {
+int failed(const std::string& what, int code) {
   std::fflush(stdout);
   fmt::print(stderr, "lab demo: {}\n", what);
   return code;
@@ -215,7 +221,11 @@ int run_demo(const Context& context, const Arguments& arguments) {
   } catch (const DataError& error) {
     return failed(error.what(), kExitBadData);
   } catch (const mp::ProcessExited& error) {
-    return failed(error.what(), kExitCrash);
+    std::string how = fmt::format("exited with code {}", error.exit_code());
+    if (!error.signal_name().empty()) how = "was killed by " + error.signal_name();
+    return failed(fmt::format("rank {} (pid {}) {}; the other processes were ended", error.rank(),
+                              error.pid(), how),
+                  kExitCrash);
   } catch (const mp::ProcessRaised& error) {
     return failed(error.what(), kExitToolDefect);
   } catch (const TimeoutError& error) {

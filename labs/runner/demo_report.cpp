@@ -149,9 +149,8 @@ std::vector<std::string> summary(const Report& report) {
   const parallel::LostUpdates& lost = report.main().first().lost_updates;
   if (report.main().processes > 1) {
     lines.push_back(
-        fmt::format("lost updates: estimated; {} of {} element updates that were looked "
-                    "at had overwritten another process's",
-                    lost.lost, lost.checked));
+        fmt::format("lost updates: estimated from {} stores that were checked; {} were lost",
+                    lost.checked, lost.lost));
   }
   const std::size_t rounds = report.main().runs.size();
   if (rounds > 1) {

@@ -81,23 +81,20 @@ Header parse_header(std::string_view bytes, const std::string& name) {
   if (bytes.size() < header.bytes) {
     fail(name, bytes.size(), fmt::format("the file ends within the {} sizes", dims));
   }
-  const std::uint64_t have = (bytes.size() - header.bytes) / width;
-  std::uint64_t numbers = 1;
-  bool too_many =
-      false;  // once the product is larger than any file it stays so, unless a 0 follows
+  std::uint64_t need = width;
+  bool overflow = false;
   for (std::size_t i = 0; i < dims; ++i) {
     const auto size = big_endian<std::uint32_t>(bytes.data() + 4 + i * 4);
     header.shape.push_back(size);
-    if (size != 0 && numbers > have / size) too_many = true;
-    numbers *= too_many ? 1 : size;
     if (size == 0) fail(name, 4 + i * 4, fmt::format("size {} is 0; no values to learn from", i));
+    overflow = overflow || __builtin_mul_overflow(need, size, &need);
   }
-  if (too_many || have != numbers || bytes.size() != header.bytes + numbers * width) {
+  if (overflow || bytes.size() - header.bytes != need) {
     fail(name, bytes.size(),
          fmt::format("the file ends after {} bytes of values, but its sizes {} of {} bytes each "
                      "need {}; it is cut off or has bytes too many",
                      bytes.size() - header.bytes, header.shape.str(), width,
-                     too_many ? std::string("more") : fmt::format("{}", numbers * width)));
+                     overflow ? std::string("more") : fmt::format("{}", need)));
   }
   return header;
 }

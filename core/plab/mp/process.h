@@ -104,7 +104,8 @@ class Process {
   [[nodiscard]] int pid() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept;
   [[nodiscard]] Daemon daemon() const noexcept;
-  /// A descriptor for poll(2): readable when the process has ended. Owned by this object.
+  /// A descriptor for poll(2): readable when the process has ended. Owned by this object, and -1
+  /// once a call of it has seen the end.
   /// @throws ContractError before start and after close
   [[nodiscard]] int sentinel() const;
 

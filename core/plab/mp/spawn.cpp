@@ -40,20 +40,22 @@ struct SpawnContext::Impl {
   SpawnOptions options;
   std::vector<Process> processes;
 
-  [[nodiscard]] std::vector<std::size_t> running() {
-    std::vector<std::size_t> ranks;
+  struct Look {
+    std::vector<std::size_t> running;
+    std::optional<std::size_t> failed;  ///< the lowest rank
+  };
+  /// Asks each process once. (A process that ends after it was asked is still in `running`, with a
+  /// sentinel that is readable; one that was asked twice could be gone from under it.)
+  [[nodiscard]] Look look() {
+    Look seen;
     for (std::size_t rank = 0; rank < processes.size(); ++rank) {
-      if (processes[rank].is_alive()) ranks.push_back(rank);
+      if (processes[rank].is_alive()) {
+        seen.running.push_back(rank);
+      } else if (!seen.failed && !ended_well(processes[rank].exitcode().value())) {
+        seen.failed = rank;
+      }
     }
-    return ranks;
-  }
-  /// The lowest rank that has failed, or nothing.
-  [[nodiscard]] std::optional<std::size_t> failed() {
-    for (std::size_t rank = 0; rank < processes.size(); ++rank) {
-      const auto code = processes[rank].exitcode();
-      if (code && !ended_well(*code)) return rank;
-    }
-    return std::nullopt;
+    return seen;
   }
   /// Waits for the end of any; false: the deadline passed.
   bool wait_any_end(const std::vector<std::size_t>& ranks, Deadline deadline) {
@@ -115,10 +117,10 @@ std::vector<Process>& SpawnContext::processes() noexcept { return impl_->process
 
 bool SpawnContext::join(Deadline deadline) {
   while (true) {
-    const auto ranks = impl_->running();
-    if (const auto rank = impl_->failed()) impl_->fail(*rank);
-    if (ranks.empty()) return true;
-    if (!impl_->wait_any_end(ranks, deadline)) return false;
+    const Impl::Look seen = impl_->look();
+    if (seen.failed) impl_->fail(*seen.failed);
+    if (seen.running.empty()) return true;
+    if (!impl_->wait_any_end(seen.running, deadline)) return false;
   }
 }
 

@@ -29,8 +29,10 @@ using Finalizer = void (*)(std::byte* data, std::size_t bytes);
 /// Sets it for this process (nullptr: none); the same program sets the same in every process.
 void set_finalizer(BlockKind kind, Finalizer finalizer);
 
+/// Call it before fork. Makes this process's job, so that a child which is the first to allocate
+/// shares it; a job made by the child would be the child's alone.
 /// @throws ResourceError when a further process could not register as holder of the blocks that
-/// this one holds; call it before fork to have the error here and not in the child.
+/// this one holds: the error is here then, and not in the child
 void ensure_room_for_child();
 
 /// What this process sees of shared memory.

@@ -39,6 +39,7 @@ void Registry::ensure_room_for_child() {
   Pending pending;
   const Runner runner{*this, pending};
   const std::scoped_lock lock(lock_);
+  (void)depot();  // made after the fork, it would be the child's alone
   for (const auto& [id, use] : arenas_) {
     if (use->refs.empty() || use->arena->has_free_slot()) continue;
     sweep(use, 0, pending);

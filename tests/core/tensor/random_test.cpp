@@ -44,7 +44,7 @@ TEST_CASE("Streams depend on seed, rank and worker, and repeat", "[tensor]") {
   CHECK(copy.next_u64() == g.next_u64());
 }
 
-TEST_CASE("Uniform numbers are in [0, 1) and even", "[tensor]") {
+TEST_CASE("Uniform numbers are even from 0 up to, without, 1", "[tensor]") {
   Generator g(7);
   std::array<int, 10> counts{};
   for (int i = 0; i < 100'000; ++i) {
