@@ -56,6 +56,9 @@ void add_options(CLI::App& app, DemoOptions& options, std::string& method) {
       ->check(CLI::Range(1, 16'384))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of the first weights and of the order of samples")
+      ->check([](const std::string& text) {  // CLI11 would take -5 for a very large number
+        return text.starts_with('-') ? "Value " + text + " is negative; give 0 or more" : "";
+      })
       ->capture_default_str();
   app.add_option("--start-method", method, "how processes start: fork, spawn or forkserver")
       ->check(CLI::IsMember(kMethods))
