@@ -66,7 +66,7 @@ class ExecStarter final : public Starter {
     int next = kFirstDepotFd;
     for (const int number : depot) options.descriptors.emplace_back(number, next++);
     for (const int number : connections) options.descriptors.emplace_back(number, next++);
-    const Numbers numbers{static_cast<int>(connections.size()), os::self_identity()};
+    const Numbers numbers{static_cast<int>(connections.size()), this_parent()};
     options.argv = {process_state().program, format_numbers(numbers)};
     options.env = os::environment();
     std::cout.flush();
