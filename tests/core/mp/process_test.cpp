@@ -51,6 +51,10 @@ void leave(int code) { mp::exit_process(code); }
 void leave_by_exit(int code) { std::exit(code); }
 void raise_signal(int number) { std::raise(number); }
 void sleep_for_ever() { (void)mp::Event().wait(Deadline::never()); }
+void tell_and_sleep(mp::Event started) {
+  started.set();
+  sleep_for_ever();
+}
 void check_arguments(int number, const std::string& text, Config config, Tensor tensor,
                      std::map<int, double> table) {
   const bool same = number == -3 && text == "literal" && config.depth == 2 &&
@@ -236,8 +240,10 @@ TEST_CASE("a process that goes while it runs is ended and reaped", "[mp][process
   CAPTURE(mp::name_of(method));
   os::ProcessIdentity who;
   {
-    mp::Process process(by(method, mp::Daemon::kYes), sleep_for_ever);
+    mp::Event started;
+    mp::Process process(by(method, mp::Daemon::kYes), tell_and_sleep, started);
     process.start();
+    CHECK(started.wait(kNever));
     who = {process.pid(), os::start_time(process.pid()).value()};
   }
   CHECK_FALSE(os::is_alive(who));
