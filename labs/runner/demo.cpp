@@ -226,6 +226,8 @@ int run_demo(const Context& context, const Arguments& arguments) {
     return failed(fmt::format("rank {} (pid {}) {}; the other processes were ended", error.rank(),
                               error.pid(), how),
                   kExitCrash);
+  } catch (const PeerDied& error) {  // the forkserver
+    return failed(error.what(), kExitCrash);
   } catch (const mp::ProcessRaised& error) {
     return failed(error.what(), kExitToolDefect);
   } catch (const TimeoutError& error) {

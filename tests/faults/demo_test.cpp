@@ -99,13 +99,13 @@ TEST_CASE("wrong options exit with 64 and say what is valid", "[faults][demo]") 
     std::vector<std::string> words;
     std::string expected;
   };
-  const std::vector<Case> cases{{{"--processes", "0"}, "[1 - 256]"},
+  const std::vector<Case> cases{{{"--processes", "0"}, "1 to 256"},
                                 {{"--processes", "two"}, "--processes"},
-                                {{"--epochs", "-1"}, "[1 - 100000]"},
-                                {{"--batch", "0"}, "[1 - 65536]"},
+                                {{"--epochs", "-1"}, "1 to 100000"},
+                                {{"--batch", "0"}, "1 to 65536"},
                                 {{"--lr", "0"}, "--lr"},
                                 {{"--lr", "nan"}, "--lr"},
-                                {{"--hidden", "999999"}, "[1 - 16384]"},
+                                {{"--hidden", "999999"}, "1 to 16384"},
                                 {{"--seed", "-5"}, "--seed"},
                                 {{"--start-method", "clone"}, "forkserver"},
                                 {{"--wrong"}, "--wrong"},

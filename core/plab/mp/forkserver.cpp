@@ -164,12 +164,11 @@ class Client {
     const std::scoped_lock lock(mutex_);
     if (request.ask == Ask::kStart) ensure_locked();
     if (!control_) return {};
-    (void)os::send_message(control_.get(), std::as_bytes(std::span(&request, 1)), descriptors,
-                           Deadline::never());
     Reply reply;
-    if (os::read_full(control_.get(), bytes_of(reply), Deadline::never()) != sizeof reply) {
-      throw PeerDied(
-          fmt::format("[mp.forkserver] the server (pid {}) died; start again", server_->pid()));
+    if (!exchange(request, descriptors, reply)) {
+      const auto end = server_->wait(Deadline::after(kGentle));
+      throw PeerDied(fmt::format("[mp.forkserver] the server (pid {}) {}; start again",
+                                 server_->pid(), end ? end->text() : "does not answer any more"));
     }
     return reply;
   }
@@ -194,6 +193,20 @@ class Client {
   }
 
  private:
+  // False when the server is gone.
+  bool exchange(const Request& request, std::span<const int> descriptors, Reply& reply) {
+    try {
+      (void)os::send_message(control_.get(), std::as_bytes(std::span(&request, 1)), descriptors,
+                             Deadline::never());
+      return os::read_full(control_.get(), bytes_of(reply), Deadline::never()) == sizeof reply;
+    } catch (const PeerDied&) {
+      return false;
+    } catch (const SystemError& problem) {
+      if (problem.code() == ECONNRESET) return false;
+      throw;
+    }
+  }
+
   void ensure_locked() {
     if (server_ && !server_->wait(Deadline::passed())) return;
     require_init("forkserver");
