@@ -70,7 +70,8 @@ run_logged() {
 prepare_build_folder() {
   if [ -e "$build" ] && [ ! -d "$build" ]; then die 64 "PLAB_BUILD=$build is not a folder"; fi
   if [ -d "$build" ] && [ ! -d "$build/.lab" ] && [ -n "$(ls -A "$build")" ] &&
-    ! grep -qs '^CMAKE_PROJECT_NAME:STATIC=plab$' "$build/CMakeCache.txt"; then
+    ! grep -qs '^CMAKE_PROJECT_NAME:STATIC=plab$' "$build/CMakeCache.txt" &&
+    [ ! -d "$build/.lab" ]; then # asked again: another call may just have made it
     die 64 "the folder $build holds something else; set PLAB_BUILD to a new folder"
   fi
   if ! mkdir -p "$build/.lab" 2>/dev/null || [ ! -w "$build/.lab" ]; then

@@ -190,7 +190,6 @@ void in_place(const Tensor& target, const Tensor& other) {
 int category(DType dtype) { return dtype == DType::kBool ? 0 : is_floating(dtype) ? 2 : 1; }
 
 }  // namespace
-
 DType result_type(const Tensor& a, const Tensor& b) {
   const bool a_scalar = a.dim() == 0;
   if (a_scalar == (b.dim() == 0)) return promote(a.dtype(), b.dtype());
