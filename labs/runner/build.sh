@@ -139,10 +139,14 @@ count_jobs() {
   echo "$cores"
 }
 
-# Shows the first error of the build and leaves: 2 when it is in a file that the learner edits.
+# explain_failure CODE: shows the first error of the build and leaves: 2 when it is in a file that the learner edits.
 explain_failure() {
   local first
   clear_progress
+  if [ "$1" -gt 128 ]; then
+    die 70 "signal $(($1 - 128)) from outside ended the build; try again: what is built stays" \
+      "full log: $log"
+  fi
   first=$(grep -n -m 1 -E '(^|[: ])(fatal )?error: |undefined reference to|^CMake Error|^FAILED: ' \
     "$log" | cut -d : -f 1)
   local error
@@ -171,10 +175,9 @@ build_goal() {
   fi
   case $goal in all) ;; lab) targets=(lab) ;; *) targets=(lab "$goal") ;; esac
   # pch_defines,time_macros: without them ccache does not take a precompiled header
-  if ! NINJA_STATUS='[%f/%t] ' CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros} \
-    run_logged "building" "$log" ninja -C "$build" -j "$(count_jobs)" ${targets[@]+"${targets[@]}"}; then
-    explain_failure
-  fi
+  NINJA_STATUS='[%f/%t] ' CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros} \
+    run_logged "building" "$log" ninja -C "$build" -j "$(count_jobs)" ${targets[@]+"${targets[@]}"} ||
+    explain_failure $?
   clear_progress
   mv -f "$began.$goal" "$build/.lab/$goal.stamp" # as old as the start: later edits are newer
 }

@@ -175,6 +175,10 @@ check "and the first error is shown" says "core/a.cpp:3:5: error: first"
 fake ninja <<<'printf "[1/2] x\n/x y/labs/01_first/lab.cpp:3:5: error: first\n"; exit 1'
 lab demo
 check "an error in the learner's file is 2" is $rc 2
+fake ninja <<<'kill -KILL $$'
+lab demo
+check "a build that is killed is 70" is $rc 70
+check "and said as such" says "signal 9 from outside"
 fake cmake <<<'[ "$1" = --version ] && echo "cmake version 3.30.0" && exit; echo "CMake Error: no"; exit 1'
 rm -rf "$tree/build"
 lab demo
