@@ -90,9 +90,13 @@ Cache& cache() noexcept {
   return instance;
 }
 
+// What a process can address on the machines of today. Asked for more, glibc says no, but the
+// allocator of a sanitizer ends the program.
+constexpr std::size_t kMostBytes = std::size_t{1} << 47U;
+
 std::byte* from_system(std::size_t bytes) {
   void* block = nullptr;
-  if (bytes <= SIZE_MAX - kHeapAlignment) {
+  if (bytes <= kMostBytes) {
     block =
         std::aligned_alloc(kHeapAlignment, (bytes + kHeapAlignment - 1) & ~(kHeapAlignment - 1));
   }
