@@ -139,7 +139,8 @@ count_jobs() {
   echo "$cores"
 }
 
-# explain_failure CODE: shows the first error of the build and leaves: 2 when it is in a file that the learner edits.
+# explain_failure CODE: shows the first error of the build and leaves: 2 when it is in a file that the
+# learner edits.
 explain_failure() {
   local first
   clear_progress
