@@ -11,6 +11,15 @@ command -v doxygen >/dev/null 2>&1 || {
 mkdir -p "$output" || exit 1
 output=$(cd "$output" && pwd) || exit 1
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+# Doxygen cannot follow a link to a page whose path holds a space or a letter beyond ASCII: there it
+# reads a copy.
+case $PWD in
+  *[!A-Za-z0-9_./-]*)
+    copy=$(mktemp -d) || exit 1
+    trap 'rm -rf "$copy"' EXIT
+    cp -R README.md core docs "$copy" && cd "$copy" || exit 1
+    ;;
+esac
 {
   cat docs/Doxyfile
   printf 'OUTPUT_DIRECTORY = "%s"\n' "$output"

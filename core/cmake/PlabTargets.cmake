@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # plab_layer(name SOURCES a.cpp ... DEPENDS lower-layer ... LINK third-party ... LINK_PRIVATE ...)
-#   one static library per layer, so that a call upwards does not link.
+#   [OPTIONS compiler options of this layer alone]: one static library per layer, so that a call upwards does not link.
 # plab_test(name SOURCES a_test.cpp ... LINK plab::layer ... [MAIN mp])
 #   one Catch2 program, each test case a CTest entry.
 find_package(Threads REQUIRED)
@@ -28,8 +28,16 @@ target_compile_options(plab_warnings INTERFACE
   # GCC 12 warns about std::string's own operator+ (GCC bug 105651)
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 
+# The standard headers that nearly every file includes, parsed once for all layers. (A cpp still
+# includes what it uses; a file that forgets to is found by the run of clang-tidy.)
+set(PLAB_COMMON_HEADERS <fmt/format.h> <algorithm> <array> <atomic> <chrono> <cstdint> <functional>
+  <memory> <mutex> <optional> <span> <string> <string_view> <utility> <vector>)
+
+# What is built often and runs briefly (tests, the lab tool) is not optimised to the last.
+set(PLAB_QUICK_BUILD $<$<CONFIG:Release>:-O1>)
+
 function(plab_layer name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LINK;LINK_PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LINK;LINK_PRIVATE;OPTIONS" ${ARGN})
   add_library(plab_${name} STATIC ${arg_SOURCES})
   add_library(plab::${name} ALIAS plab_${name})
   target_include_directories(plab_${name} PUBLIC
@@ -44,6 +52,12 @@ function(plab_layer name)
     PUBLIC plab::flags ${arg_DEPENDS} ${arg_LINK} Threads::Threads
     PRIVATE ${arg_LINK_PRIVATE} $<BUILD_INTERFACE:plab_warnings>)
   set_target_properties(plab_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  if(arg_OPTIONS OR name STREQUAL "base")  # other options need a parse of their own
+    target_compile_options(plab_${name} PRIVATE ${arg_OPTIONS})
+    target_precompile_headers(plab_${name} PRIVATE ${PLAB_COMMON_HEADERS})
+  else()
+    target_precompile_headers(plab_${name} REUSE_FROM plab_base)
+  endif()
 endfunction()
 
 function(plab_test name)
@@ -57,7 +71,8 @@ function(plab_test name)
   endif()
   # -rdynamic: the stacks of failed children show names
   set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
-  target_precompile_headers(${name} PRIVATE <catch2/catch_test_macros.hpp>)
+  target_compile_options(${name} PRIVATE ${PLAB_QUICK_BUILD})
+  target_precompile_headers(${name} REUSE_FROM plab_test_support)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)  # the outer fence only; a test proves order with gates
   endif()

@@ -137,11 +137,13 @@ class Demo {
     }
     progress.finish();
     const parallel::HogwildResult& run = measured.runs.back();
+    // A Ctrl-C may have reached a worker alone.
+    if (run.stopped) stopped_ = true;
     if (!measured.accuracy && run.steps > 0) {
       measured.accuracy =
           parallel::accuracy(*run.model, {split_.test.features, split_.test.labels});
     }
-    return !interrupt_.raised();
+    return !interrupted();
   }
 
   void train_all() {
@@ -160,14 +162,16 @@ class Demo {
     os::remove_timeline(rings);
   }
 
+  [[nodiscard]] bool interrupted() const { return stopped_ || interrupt_.raised(); }
+
   int finish() {
-    report_.interrupted = interrupt_.raised().has_value();
+    report_.interrupted = interrupted();
+    drop_unfinished(report_.one);
+    drop_unfinished(report_.many);
     if (report_.one.runs.empty()) {
       fmt::print(stderr, "lab demo: interrupted before the training began; nothing was saved\n");
       return exit_code();
     }
-    drop_unfinished(report_.one);
-    drop_unfinished(report_.many);
     const auto files = write_files(options_, report_);
     for (const std::string& line : summary(report_)) say(line);
     for (const std::string& file : files) say("wrote " + file);
@@ -193,14 +197,15 @@ class Demo {
   }
 
   [[nodiscard]] int exit_code() const {
-    const auto signal = interrupt_.raised();
-    if (!signal) return kExitPassed;
-    return *signal == SIGINT ? int{kExitInterrupted} : 128 + *signal;
+    if (!interrupted()) return kExitPassed;
+    const int signal = interrupt_.raised().value_or(SIGINT);
+    return signal == SIGINT ? int{kExitInterrupted} : 128 + signal;
   }
 
   DemoOptions options_;
   Screen screen_ = Screen::kLines;
   os::InterruptFlag interrupt_;
+  bool stopped_ = false;
   data::Split split_;
   Report report_;
 };

@@ -7,11 +7,14 @@
 // only picks it by name. The verb parses its own options (with `parse_options` below), so that
 // `lab x --help` and every wrong option are answered the same way everywhere.
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace CLI {  // its header is dear to compile: only who builds an App includes it
+class App;
+}
 
 namespace plab::lab {
 

@@ -122,7 +122,8 @@ TEST_CASE("a path of a machine or a registry's host is found", "[meta]") {
   REQUIRE(check_places({"x.md", "deb http://deb.debian" + std::string(".org/debian\n")}).size() ==
           1);
   REQUIRE(check_places({"x.md", "https://pypi" + std::string(".org/simple\n")}).size() == 1);
-  REQUIRE(check_places({"x.md", "the frame/work/flow; https://example.org/work\n"}).empty());
+  REQUIRE(check_places({"x.md", "the frame" + slash + "work/flow; https://example.org/work\n"})
+              .empty());
 }
 
 TEST_CASE("a link that leads nowhere is found", "[meta]") {

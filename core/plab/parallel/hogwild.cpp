@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -78,6 +79,13 @@ void report(const HogwildJob& job, const HogwildOptions& options) {
   options.progress(all);
 }
 
+// A Ctrl-C that came before a worker could block it has ended that worker (a good end, as join
+// sees it): the others would wait for it at the start.
+bool any_interrupted(mp::SpawnContext& context) {
+  return std::ranges::any_of(context.processes(),
+                             [](mp::Process& process) { return process.exitcode() == -SIGINT; });
+}
+
 // True when the training was stopped early.
 bool wait_for_end(mp::SpawnContext& context, const HogwildJob& job, const HogwildOptions& options) {
   // Short, so that a stop is seen soon also when progress is asked for seldom.
@@ -86,7 +94,8 @@ bool wait_for_end(mp::SpawnContext& context, const HogwildJob& job, const Hogwil
   std::optional<Deadline> forced;
   Deadline next = Deadline::after(options.progress_every);
   while (!context.join(Deadline::after(tick))) {
-    if (!forced && options.stop != nullptr && options.stop->load()) {
+    const bool asked = options.stop != nullptr && options.stop->load();
+    if (!forced && (asked || any_interrupted(context))) {
       job.board.stop();
       forced = Deadline::after(options.stop_grace);
     }
@@ -100,7 +109,7 @@ bool wait_for_end(mp::SpawnContext& context, const HogwildJob& job, const Hogwil
     next = Deadline::after(options.progress_every);
   }
   report(job, options);
-  return forced.has_value();
+  return forced.has_value() || any_interrupted(context);
 }
 
 void collect(const HogwildJob& job, HogwildResult& result) {

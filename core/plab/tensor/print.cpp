@@ -101,7 +101,7 @@ class Writer {
     const std::vector<std::string> parts = items(dim, at, indent);
     const std::string blank(indent + 1, ' ');
     if (left > 1) {
-      const std::string gap = "," + std::string(left - 1, '\n') + blank;
+      const std::string gap = fmt::format(",{:\n>{}}{}", "", left - 1, blank);
       return fmt::format("[{}]", fmt::join(parts, gap));
     }
     const std::size_t room = kLineWidth > indent ? kLineWidth - indent : 0;

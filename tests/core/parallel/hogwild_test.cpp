@@ -76,6 +76,18 @@ std::shared_ptr<nn::Module> make_throwing(const ModelSpec& spec) {
 std::shared_ptr<nn::Module> make_hanging(const ModelSpec& spec) {
   return std::make_shared<Dying>(spec, Dying::How::kHang);
 }
+// A Ctrl-C that reaches rank 1 before it can block it.
+std::shared_ptr<nn::Module> make_interrupted(const ModelSpec& spec) {
+  if (spec.rank == 1) {
+    static_cast<void>(std::signal(SIGINT, SIG_DFL));
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    static_cast<void>(std::raise(SIGINT));
+  }
+  return make_mlp(spec);
+}
 std::shared_ptr<nn::Module> make_nothing(const ModelSpec& /*spec*/) { return nullptr; }
 std::shared_ptr<nn::Module> make_uneven(const ModelSpec& spec) {
   return spec.rank < 0 ? make_mlp(spec) : make_mlp({.sizes = {2, 4}, .seed = 1});
@@ -213,6 +225,18 @@ TEST_CASE("when a process is killed the others are ended and the signal is named
     }
     CHECK(rank == 1);
     CHECK(signal == "SIGKILL");
+  }
+  CHECK(audit.leaks() == "");
+}
+
+TEST_CASE("a process that Ctrl-C ends before the start stops the others", "[parallel][hogwild]") {
+  const test::LeakAudit audit;
+  for (const int processes : {2, 3}) {
+    HogwildOptions options = options_for(processes);
+    options.epochs = 1'000'000;
+    const HogwildResult result = hogwild(make_interrupted, small(), clouds(200), options);
+    CHECK(result.stopped);
+    CHECK(result.steps == 0);
   }
   CHECK(audit.leaks() == "");
 }
