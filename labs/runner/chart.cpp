@@ -73,15 +73,16 @@ void add_head(std::string& out, const Chart& chart) {
       Out(out),
       R"svg(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img" aria-label="{2}">
 <style>
-svg {{ --text: #24292f; --faint: #6a737d; --grid: #d9dee3; --back: #ffffff; }}
-@media (prefers-color-scheme: dark) {{ svg {{ --text: #e4e8ec; --faint: #97a1ab; --grid: #363d45; --back: #14181c; }} }}
-text {{ font: 12px system-ui, sans-serif; fill: var(--faint); }}
-.title {{ font-size: 15px; font-weight: 600; fill: var(--text); }}
-.name {{ fill: var(--text); }}
-.grid {{ stroke: var(--grid); }}
+text {{ font: 12px system-ui, sans-serif; fill: #6a737d; }}
+.title {{ font-size: 15px; font-weight: 600; }}
+.title, .name {{ fill: #24292f; }}
+.grid {{ stroke: #d9dee3; }}
+.back {{ fill: #ffffff; }}
+@media (prefers-color-scheme: dark) {{
+text {{ fill: #97a1ab; }} .title, .name {{ fill: #e4e8ec; }} .grid {{ stroke: #363d45; }} .back {{ fill: #14181c; }} }}
 .line {{ fill: none; stroke-width: 1.8; stroke-linejoin: round; }}
 </style>
-<rect width="{0}" height="{1}" fill="var(--back)"/>
+<rect class="back" width="{0}" height="{1}"/>
 <text class="title" x="{3}" y="26">{2}</text>
 )svg",
       kWidth, kHeight, xml_text(chart.title), kLeft);
