@@ -22,8 +22,8 @@ bool is_foreign(const std::filesystem::path& folder) {
 }
 
 bool is_text(const std::filesystem::path& file) {
-  static constexpr std::array kEndings{".h",  ".cpp",  ".cmake", ".txt", ".md",  ".sh",
-                                       ".py", ".toml", ".json",  ".in",  ".html"};
+  static constexpr std::array kEndings{".h",  ".cpp",  ".cmake", ".txt", ".md",   ".sh",
+                                       ".py", ".toml", ".json",  ".in",  ".html", ".svg"};
   const std::string ending = file.extension().string();
   const std::string name = file.filename().string();
   return std::ranges::find(kEndings, ending) != kEndings.end() || name == "lab" || name == "run" ||
