@@ -65,6 +65,7 @@ void finish_in_grace(int rank, mp::Event failed, mp::SimpleQueue<int> done) {
   (void)failed.wait(Deadline::never());
   done.put(rank, Deadline::never());
 }
+void end_at_once(int /*rank*/) {}
 void wait_for(int /*rank*/, mp::Event event) { (void)event.wait(Deadline::never()); }
 void wait_for_interrupt(int /*rank*/, mp::Barrier barrier) {
   (void)barrier.wait(Deadline::never());
@@ -171,6 +172,16 @@ TEST_CASE("join with a deadline is false until all have ended, and true ever aft
   event.set();
   CHECK(context.join(kNever));
   CHECK(context.join(Deadline::passed()));
+}
+
+// A process that ended between two looks of join was once counted as running with nothing to wait
+// on, and join slept for ever.
+TEST_CASE("join returns whenever its processes end, also while it looks at them", "[mp][spawn]") {
+  for (int i = 0; i < 300; ++i) {
+    mp::SpawnContext context =
+        mp::start_processes(end_at_once, std::tuple(), 1 + i % 3, by(StartMethod::kFork));
+    REQUIRE(context.join(kNever));
+  }
 }
 
 TEST_CASE("Ctrl-C in a child counts as a good end", "[mp][spawn]") {
