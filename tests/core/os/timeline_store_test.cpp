@@ -132,7 +132,8 @@ TEST_CASE("reading while another thread writes shows only whole records", "[os][
   std::size_t seen = 0;
   bool whole = true;
   for (int i = 0; i < 300; ++i) {
-    for (const auto& event : recording.read().processes.at(0).events) {
+    const tl::Timeline timeline = recording.read();
+    for (const auto& event : timeline.processes.at(0).events) {
       if (event.id == 0) continue;
       ++seen;
       whole = whole && event.label == std::to_string(event.id) &&
