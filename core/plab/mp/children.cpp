@@ -19,6 +19,7 @@ constexpr std::chrono::seconds kGentle{2};
 struct Daemons {
   std::mutex mutex;
   std::vector<std::shared_ptr<Child>> running;  // protected by mutex
+  Daemons* parents = nullptr;  // of the process that forked this one: kept, as a leak has no owner
 };
 
 // Behind a pointer, and never freed: a forked child takes a new one, whatever state the old is in,
@@ -56,7 +57,11 @@ void remove_daemon(const std::shared_ptr<Child>& child) noexcept {
   std::erase(list.running, child);
 }
 
-void forget_children() noexcept { daemons() = new Daemons; }
+void forget_children() noexcept {
+  auto* const own = new Daemons;  // NOLINT(cppcoreguidelines-owning-memory): see daemons()
+  own->parents = daemons();
+  daemons() = own;
+}
 
 void end_daemons() noexcept {
   std::vector<std::shared_ptr<Child>> running;

@@ -153,7 +153,11 @@ void serve(Connection control) {
 
 class Client {
  public:
+  /// @param parents that of the process that forked this one: kept, as a leak has no owner
+  explicit Client(Client* parents) noexcept : parents_(parents) {}
   ~Client() { stop(); }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
 
   void ensure() {
     const std::scoped_lock lock(mutex_);
@@ -220,6 +224,7 @@ class Client {
     control_ = std::move(sockets.first);
   }
 
+  [[maybe_unused]] Client* parents_;
   std::mutex mutex_;
   os::UniqueFd control_;           // protected by mutex_
   std::unique_ptr<Child> server_;  // protected by mutex_
@@ -227,7 +232,7 @@ class Client {
 
 // Never freed and replaced in a forked child, as the list of daemons in children.cpp.
 Client*& client() {
-  static auto* one = new Client;  // NOLINT(cppcoreguidelines-owning-memory)
+  static auto* one = new Client(nullptr);  // NOLINT(cppcoreguidelines-owning-memory)
   return one;
 }
 
@@ -283,7 +288,7 @@ void stop_forkserver() noexcept { client()->stop(); }
 
 void forget_forkserver() noexcept {
   client()->forget();
-  client() = new Client;  // NOLINT(cppcoreguidelines-owning-memory)
+  client() = new Client(client());  // NOLINT(cppcoreguidelines-owning-memory)
 }
 
 Starter& forkserver_starter() {
