@@ -127,6 +127,10 @@ int usable_cores() noexcept {
   return 1;
 }
 
+int online_cores() noexcept {
+  return static_cast<int>(std::max<long>(1, ::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
 std::uint64_t Memory::usable() const noexcept {
   return group_left ? std::min(available, *group_left) : available;
 }

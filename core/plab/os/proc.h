@@ -27,6 +27,8 @@ struct DescriptorLimit {
 
 /// The cores that this process may run on (its affinity), at least 1.
 [[nodiscard]] int usable_cores() noexcept;
+/// The cores of the machine that are switched on, at least 1.
+[[nodiscard]] int online_cores() noexcept;
 
 struct Memory {
   std::uint64_t total = 0;      ///< of the machine, in bytes

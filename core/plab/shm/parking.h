@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "plab/base/deadline.h"
+#include "plab/shm/spin.h"
 
 namespace plab::shm {
 
@@ -67,7 +68,6 @@ struct Parking {
 static_assert(sizeof(Parking) == 8 && std::is_standard_layout_v<Parking>);
 
 namespace detail {
-using Ready = bool (*)(void*);
 bool await_slow(Parking& parking, const WaitSite& site, Deadline deadline, Ready ready, void* data);
 }  // namespace detail
 
@@ -82,23 +82,6 @@ template <typename Condition>
   return detail::await_slow(
       parking, site, deadline, [](void* data) -> bool { return (*static_cast<Type*>(data))(); },
       const_cast<std::remove_const_t<Type>*>(std::addressof(ready)));
-}
-
-/// How long this thread spins now, in nanoseconds: PLAB_SPIN_US when set; 2,000 when this process
-/// may use one core only; otherwise learnt by this thread: the time that its recent short waits
-/// took, and less after each long one.
-[[nodiscard]] std::int64_t spin_budget_ns();
-
-/// Spins at most that budget. True as soon as `ready()` is.
-[[nodiscard]] bool spin(detail::Ready ready, void* data);
-
-/// Tells the processor that this is a spin loop.
-inline void relax() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield" ::: "memory");
-#endif
 }
 
 }  // namespace plab::shm

@@ -87,6 +87,7 @@ TEST_CASE("open descriptors are listed with what they are", "[os]") {
 
 TEST_CASE("usable cores follow the affinity", "[os][fork]") {
   CHECK(os::usable_cores() >= 1);
+  CHECK(os::online_cores() >= os::usable_cores());
   CHECK(test::end_of_child([] {
           cpu_set_t all;
           CPU_ZERO(&all);
