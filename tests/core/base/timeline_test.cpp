@@ -112,7 +112,7 @@ TEST_CASE("a full ring overwrites the oldest events and says how many", "[base][
   for (std::size_t i = 0; i < 8; ++i) CHECK(track.events[i].value == 92 + static_cast<int>(i));
 }
 
-TEST_CASE("threads that share a ring lose no event and mix none", "[base][timeline]") {
+TEST_CASE("threads that share a ring lose no event and mix none", "[base][timeline][threads]") {
   constexpr int kThreads = 4;
   constexpr int kEach = 3000;
   const RingOnHeap ring(1U << 14U);
@@ -144,7 +144,7 @@ TEST_CASE("threads that share a ring lose no event and mix none", "[base][timeli
 }
 
 TEST_CASE("threads that lap each other in a tiny ring leave only whole records",
-          "[base][timeline]") {
+          "[base][timeline][threads]") {
   const RingOnHeap ring(4);
   std::vector<std::jthread> threads;
   for (std::uint64_t t = 1; t <= 4; ++t) {

@@ -72,7 +72,7 @@ TEST_CASE("the end is told after the last message", "[mp][connection]") {
   CHECK_THROWS_AS(b.send(1, kNever), PeerDied);
 }
 
-TEST_CASE("a message of ten megabytes goes through", "[mp][connection]") {
+TEST_CASE("a message of ten megabytes goes through", "[mp][connection][threads]") {
   auto [a, b] = mp::Pipe();
   const std::string large(10'000'000, 'L');
   std::jthread sender([&a = a, &large] { a.send(large, kNever); });

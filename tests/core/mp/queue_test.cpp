@@ -50,7 +50,7 @@ void take_slots_and_die(mp::Queue<std::string> queue, mp::Event took) {
 
 }  // namespace
 
-TEST_CASE("maxsize bounds what no reader has taken", "[mp][queue]") {
+TEST_CASE("maxsize bounds what no reader has taken", "[mp][queue][threads]") {
   mp::Queue<int> queue(2);
   CHECK(queue.put_nowait(1));
   CHECK(queue.put_nowait(2));
@@ -68,13 +68,13 @@ TEST_CASE("maxsize bounds what no reader has taken", "[mp][queue]") {
   CHECK_FALSE(queue.get(Deadline::after(2ms)).has_value());
 }
 
-TEST_CASE("put does not wait for readers", "[mp][queue]") {
+TEST_CASE("put does not wait for readers", "[mp][queue][threads]") {
   mp::Queue<std::string> queue(0, 4_KiB);
   for (int i = 0; i < 100; ++i) CHECK(queue.put(std::string(1'000, 'a'), kNever));
   for (int i = 0; i < 100; ++i) CHECK(queue.get(kNever).value().size() == 1'000);
 }
 
-TEST_CASE("a value that cannot be sent is lost, counted, and its slot given back", "[mp][queue]") {
+TEST_CASE("a value that cannot be sent is lost, counted, and its slot given back", "[mp][queue][threads]") {
   mp::Queue<Tensor> queue(1);
   CHECK(queue.put(non_leaf(), kNever));            // no error here: QUE-07
   CHECK(queue.put(Tensor::full({1}, 5), kNever));  // waits for the slot of the lost one
@@ -83,7 +83,7 @@ TEST_CASE("a value that cannot be sent is lost, counted, and its slot given back
   CHECK_THAT(queue.last_error(), ContainsSubstring("ContractError: Cowardly refusing"));
 }
 
-TEST_CASE("after close this process puts and gets no more", "[mp][queue]") {
+TEST_CASE("after close this process puts and gets no more", "[mp][queue][threads]") {
   mp::Queue<int> queue;
   CHECK_THROWS_WITH(queue.join_thread(), ContainsSubstring("before close()"));
   queue.put(1, kNever);
@@ -158,7 +158,7 @@ TEST_CASE("slots of a killed writer come back, and its torn message is told", "[
   CHECK(told);
 }
 
-TEST_CASE("a queue goes through a queue and is one queue", "[mp][queue]") {
+TEST_CASE("a queue goes through a queue and is one queue", "[mp][queue][threads]") {
   mp::Queue<mp::Queue<int>> outer;
   mp::Queue<int> inner(3);
   outer.put(inner, kNever);

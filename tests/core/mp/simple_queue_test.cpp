@@ -89,7 +89,7 @@ TEST_CASE("a full queue refuses at the deadline and takes again when there is ro
   }
 }
 
-TEST_CASE("a message longer than the ring waits for a reader", "[mp][simple_queue]") {
+TEST_CASE("a message longer than the ring waits for a reader", "[mp][simple_queue][threads]") {
   mp::SimpleQueue<std::string> queue(4_KiB);
   const std::string large(100'000, 'q');
   CHECK_FALSE(queue.put(large, Deadline::after(2ms)));  // nobody reads: given up, and not put

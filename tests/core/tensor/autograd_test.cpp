@@ -172,7 +172,7 @@ TEST_CASE("backward goes to the table with its gradient", "[tensor]") {
   CHECK_THROWS_AS(Tensor().backward(), ContractError);
 }
 
-TEST_CASE("Each thread records on its own", "[tensor]") {
+TEST_CASE("Each thread records on its own", "[tensor][threads]") {
   CHECK(grad_enabled());
   bool other = false;
   {

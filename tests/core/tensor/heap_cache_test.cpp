@@ -55,7 +55,7 @@ TEST_CASE("Memory that cannot be had is a ResourceError with the size", "[tensor
 }
 
 TEST_CASE("A block may be freed by another thread, and after the cache of a thread is gone",
-          "[tensor]") {
+          "[tensor][threads]") {
   std::vector<std::byte*> blocks;
   std::thread([&] {
     for (int i = 0; i < 200; ++i) blocks.push_back(heap_allocate(256));
@@ -69,7 +69,7 @@ TEST_CASE("A block may be freed by another thread, and after the cache of a thre
   SUCCEED();
 }
 
-TEST_CASE("Tensors that hold threads' last references are freed on any thread", "[tensor]") {
+TEST_CASE("Tensors that hold threads' last references are freed on any thread", "[tensor][threads]") {
   Tensor shared = Tensor::ones({1000});
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
