@@ -21,7 +21,11 @@ using plab::test::LeakAudit;
 
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kKills = 40;  // each takes several times as long
+#else
 constexpr int kKills = 200;
+#endif
 
 void wait_randomly(std::mt19937& random) {
   std::this_thread::sleep_for(std::chrono::microseconds(random() % 400'000));

@@ -224,8 +224,10 @@ void signal_on_parent_death(int signal, ProcessIdentity parent, std::source_loca
   if (::prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0) != 0) {
     fail(fmt::format("[os.process] PR_SET_PDEATHSIG({})", signal_name(signal)), where);
   }
-  // The parent may have died before the line above: then the kernel sends nothing.
-  if (!is_alive(parent)) ::raise(signal);
+  // The parent may have died before the line above: then the kernel sends nothing. It has another
+  // parent by then. (Asking whether the old one lives is not enough: it does to the eye until its
+  // last thread is gone, and that may be after its children were given away.)
+  if (::getppid() != parent.pid || !is_alive(parent)) ::raise(signal);
 }
 
 namespace {
