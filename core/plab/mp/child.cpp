@@ -13,6 +13,7 @@
 #include "plab/os/mapping.h"
 #include "plab/os/memfd.h"
 #include "plab/os/pipe.h"
+#include "plab/shm/wait_table.h"
 
 namespace plab::mp {
 
@@ -23,6 +24,7 @@ void become(const ChildInfo& info) {
   state.name = info.name;
   state.daemon = info.daemon;
   state.child = true;
+  shm::wait_table::name_process(info.name.c_str());
   keep_throw_stacks();
   if (timeline::enabled()) {
     timeline::record({.kind = timeline::Kind::kStart, .label = info.name});

@@ -33,8 +33,22 @@ int Connection::descriptor() const {
   throw ContractError("[mp.connection] this end is closed (or was moved away)");
 }
 
-bool Connection::poll(Deadline deadline) const {
-  return os::wait_ready(descriptor(), os::Ready::kReadable, deadline);
+bool Connection::poll(Deadline deadline, std::source_location where) const {
+  if (os::wait_ready(descriptor(), os::Ready::kReadable, Deadline::passed())) return true;
+  if (deadline.ns() == 0) return false;
+  const shm::WaitSite site{shm::WaitKind::kRecv, this, where};
+  shm::WaitScope scope(site, deadline);
+  if (!shm::WaitScope::watched()) {
+    return os::wait_ready(descriptor(), os::Ready::kReadable, deadline);
+  }
+  for (;;) {
+    scope.look();
+    if (os::wait_ready(descriptor(), os::Ready::kReadable, Deadline::passed())) return true;
+    if (deadline.expired()) return false;
+    scope.looked();
+    const Deadline slice = deadline.min(Deadline::after(shm::kLookAgain));
+    if (os::wait_ready(descriptor(), os::Ready::kReadable, slice)) return true;
+  }
 }
 
 bool Connection::send_frame(std::span<const std::byte> bytes, Deadline deadline) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "plab/base/error.h"
 #include "plab/mp/archive.h"
 #include "plab/os/unique_fd.h"
+#include "plab/shm/wait.h"
 
 namespace plab::mp {
 
@@ -42,7 +44,9 @@ class Connection {
   /// the message (the connection is closed then); ContractError when the value refuses to travel,
   /// or for an end that only reads
   template <Travels T>
-  bool send(const T& value, Deadline deadline) {
+  bool send(const T& value, Deadline deadline,
+            std::source_location where = std::source_location::current()) {
+    const shm::CallSite site(where);
     wire::Encoder out;
     wire::encode(out, value);
     if (!send_frame(out.finish(wire::type_id<T>()), deadline)) return false;
@@ -54,21 +58,28 @@ class Connection {
   /// @throws EndOfFile; CorruptError when the message is damaged or holds another type;
   /// TimeoutError when the deadline passes within a message (the connection is closed then)
   template <Travels T>
-  [[nodiscard]] std::optional<T> recv(Deadline deadline) {
+  [[nodiscard]] std::optional<T> recv(
+      Deadline deadline, std::source_location where = std::source_location::current()) {
+    const shm::CallSite site(where);
     const auto frame = recv_frame(deadline);
     if (!frame) return std::nullopt;
     return wire::decode<T>(*frame);
   }
   /// The same for bytes that are no message of plab's.
-  bool send_bytes(std::span<const std::byte> bytes, Deadline deadline) {
+  bool send_bytes(std::span<const std::byte> bytes, Deadline deadline,
+                  std::source_location where = std::source_location::current()) {
+    const shm::CallSite site(where);
     return send_frame(bytes, deadline);
   }
-  [[nodiscard]] std::optional<std::vector<std::byte>> recv_bytes(Deadline deadline) {
+  [[nodiscard]] std::optional<std::vector<std::byte>> recv_bytes(
+      Deadline deadline, std::source_location where = std::source_location::current()) {
+    const shm::CallSite site(where);
     return recv_frame(deadline);
   }
   /// Whether recv would not block: a message is there, or the end.
   /// @blocks until then or `deadline`
-  [[nodiscard]] bool poll(Deadline deadline) const;
+  [[nodiscard]] bool poll(Deadline deadline,
+                          std::source_location where = std::source_location::current()) const;
   void close() noexcept { socket_.reset(); }
   [[nodiscard]] bool closed() const noexcept { return !socket_; }
   /// For poll(2). @throws ContractError when closed

@@ -13,6 +13,7 @@
 #include "plab/base/log.h"
 #include "plab/base/timeline.h"
 #include "plab/mp/process_state.h"
+#include "plab/shm/wait.h"
 
 namespace plab::mp {
 
@@ -77,7 +78,7 @@ Feeder::~Feeder() {
   if (thread_ && thread_->get_id() == std::this_thread::get_id()) thread_->detach();
 }
 
-void Feeder::append(QueueCore::Pack pack) {
+void Feeder::append(QueueCore::Pack pack, const std::source_location& where) {
   bool first = false;
   {
     const std::scoped_lock lock(mutex_);
@@ -87,7 +88,7 @@ void Feeder::append(QueueCore::Pack pack) {
   if (first) start_thread();
   {
     const std::scoped_lock lock(mutex_);
-    values_.push_back(std::move(pack));
+    values_.push_back({std::move(pack), where});
   }
   changed_->notify_one();
 }
@@ -99,29 +100,56 @@ void Feeder::start_thread() {
   thread_ = std::make_unique<std::jthread>([self = shared_from_this()] { self->work(); });
 }
 
-bool Feeder::next(QueueCore::Pack& pack) {
+bool Feeder::next(Value& value) {
   std::unique_lock lock(mutex_);
-  changed_->wait(lock, [this] { return !values_.empty() || closed_; });
+  wait_for_work(lock);
   if (values_.empty()) return false;
-  pack = std::move(values_.front());
+  value = std::move(values_.front());
   values_.pop_front();
   return true;
 }
 
+void Feeder::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  const auto ready = [this] { return !values_.empty() || closed_; };
+  if (ready()) return;
+  const shm::WaitSite site{shm::WaitKind::kIdle, this};
+  shm::WaitScope scope(site, Deadline::never());
+  if (!shm::WaitScope::watched()) return changed_->wait(lock, ready);
+  for (;;) {
+    scope.look();
+    if (ready()) return;
+    scope.looked();
+    changed_->wait_for(lock, shm::kLookAgain);
+  }
+}
+
+// A thread cannot be joined until a deadline: with a watcher its flag is asked for meanwhile.
+void Feeder::wait_for_end() {
+  const shm::WaitSite site{shm::WaitKind::kJoinThread, this};
+  shm::WaitScope scope(site, Deadline::never());
+  while (shm::WaitScope::watched()) {
+    scope.look();
+    if (done_.load()) return;
+    scope.looked();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
 void Feeder::work() noexcept {
   timeline::name_thread("queue feeder");
-  QueueCore::Pack pack;
-  while (next(pack)) {
-    write(pack);
-    pack = nullptr;  // the value goes before the thread sleeps
+  Value value;
+  while (next(value)) {
+    write(value);
+    value.pack = nullptr;  // the value goes before the thread sleeps
   }
   done_.store(true);
 }
 
-void Feeder::write(const QueueCore::Pack& pack) noexcept {
+void Feeder::write(const Value& value) noexcept {
   try {
+    const shm::CallSite site(value.where);
     wire::Encoder out;
-    const std::uint64_t type = pack(out);
+    const std::uint64_t type = value.pack(out);
     const auto message = out.finish(type);
     (void)ring_.write(message, Deadline::never());
     out.sent();
@@ -160,6 +188,7 @@ void Feeder::join() {
     thread = std::move(thread_);
   }
   if (!thread) return;
+  wait_for_end();
   if (thread->joinable()) thread->join();
   remove_running(this);
 }

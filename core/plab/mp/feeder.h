@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <source_location>
 #include <string>
 #include <thread>
 
@@ -26,7 +27,8 @@ class Feeder : public std::enable_shared_from_this<Feeder> {
   Feeder& operator=(const Feeder&) = delete;
   ~Feeder();
 
-  void append(QueueCore::Pack pack);
+  /// @param where the line that put: a verdict on a deadlock names it
+  void append(QueueCore::Pack pack, const std::source_location& where);
   void close();
   /// Waits for the thread; it must have been closed. Nothing after cancel().
   void join();
@@ -44,17 +46,23 @@ class Feeder : public std::enable_shared_from_this<Feeder> {
   void reset_in_child();
 
  private:
+  struct Value {
+    QueueCore::Pack pack;
+    std::source_location where;
+  };
   void start_thread();
   void work() noexcept;
-  bool next(QueueCore::Pack& pack);
-  void write(const QueueCore::Pack& pack) noexcept;
+  bool next(Value& value);
+  void wait_for_work(std::unique_lock<std::mutex>& lock);
+  void wait_for_end();
+  void write(const Value& value) noexcept;
   void lose(const std::string& problem) noexcept;
 
   ByteRing ring_;
   mutable std::mutex mutex_;
   // protected by mutex_
   std::unique_ptr<std::condition_variable> changed_ = std::make_unique<std::condition_variable>();
-  std::deque<QueueCore::Pack> values_;
+  std::deque<Value> values_;
   bool closed_ = false;
   bool cancelled_ = false;
   std::uint64_t errors_ = 0;

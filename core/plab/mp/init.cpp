@@ -7,8 +7,10 @@
 #include "plab/mp/context.h"
 #include "plab/mp/exec.h"
 #include "plab/mp/process_state.h"
+#include "plab/mp/watch.h"
 #include "plab/os/timeline_store.h"
 #include "plab/shm/segment.h"
+#include "plab/shm/wait_table.h"
 
 namespace plab::mp {
 
@@ -17,6 +19,8 @@ void init(int argc, char** argv) {
   if (state.init_called) return;
   state.init_called = true;
   state.program = argc > 0 ? argv[0] : "plab";
+  watch_if_asked();
+  (void)shm::wait_table::current();
   (void)os::start_timeline_from_environment();
   obey_if_child(argc, argv);
   try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plab/mp/process.h"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -15,6 +16,7 @@
 #include "plab/os/memfd.h"
 #include "plab/os/signals.h"
 #include "plab/shm/reclaim.h"
+#include "plab/shm/wait.h"
 
 namespace plab::mp {
 
@@ -57,10 +59,20 @@ struct Process::Impl {
         fmt::format("[mp.process] {}: process {} {}", call, options.name,
                     pid == 0 ? "was not started; call start() first" : "was closed"));
   }
+  std::optional<os::ExitStatus> wait(Deadline deadline) {
+    auto status = child->wait(Deadline::passed());
+    if (status || deadline.ns() == 0) return status;
+    const std::array<pid_t, 1> pids{pid};
+    const shm::WaitSite site{.kind = shm::WaitKind::kJoin, .pids = pids};
+    shm::WaitScope scope(site, deadline);
+    scope.look();
+    scope.looked();
+    return child->wait(deadline);
+  }
   /// Whether it has ended; takes its status and error the first time.
   bool ended(Deadline deadline) {
     if (exitcode) return true;
-    const auto status = child->wait(deadline);
+    const auto status = wait(deadline);
     if (!status) return false;
     error = read_report(report.get());
     exitcode = code_of(*status);
@@ -125,7 +137,8 @@ void Process::start() {
   if (info.daemon) add_daemon(impl.child);
 }
 
-bool Process::join(Deadline deadline) {
+bool Process::join(Deadline deadline, std::source_location where) {
+  const shm::CallSite site(where);
   if (impl_->exitcode) return true;
   (void)impl_->started("join");
   return impl_->ended(deadline);

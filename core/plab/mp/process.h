@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -65,9 +66,14 @@ class Process {
                                         std::forward<Fn>(fn), std::tuple<detail::stored_t<Args>...>(
                                                                   std::forward<Args>(args)...))) {}
   template <typename Fn, typename... Args>
-  Process(ForkOnly /*tag*/, Fn&& fn, Args&&... args)
+  requires(!std::is_same_v<std::decay_t<Fn>, ProcessOptions>)
+      Process(ForkOnly tag, Fn&& fn, Args&&... args)
+      : Process(tag, ProcessOptions{}, std::forward<Fn>(fn), std::forward<Args>(args)...) {}
+  /// The start method of the options is not asked.
+  template <typename Fn, typename... Args>
+  Process(ForkOnly /*tag*/, ProcessOptions options, Fn&& fn, Args&&... args)
       : Process(
-            ProcessOptions{.start_method = StartMethod::kFork},
+            by_fork(std::move(options)),
             std::unique_ptr<Job>(std::make_unique<ForkJob<std::decay_t<Fn>, std::decay_t<Args>...>>(
                 std::forward<Fn>(fn),
                 std::tuple<std::decay_t<Args>...>(std::forward<Args>(args)...)))) {}
@@ -84,7 +90,7 @@ class Process {
   /// Waits for its end. True when it has ended, false when the deadline passed first.
   /// @blocks until the end of the child or `deadline`
   /// @throws ContractError when it was not started or belongs to the parent
-  bool join(Deadline deadline);
+  bool join(Deadline deadline, std::source_location where = std::source_location::current());
   /// Sends SIGTERM; SIGKILL. Nothing happens when it has ended. @throws ContractError before start
   void terminate();
   void kill();
@@ -110,6 +116,10 @@ class Process {
   [[nodiscard]] int sentinel() const;
 
  private:
+  static ProcessOptions by_fork(ProcessOptions options) {
+    options.start_method = StartMethod::kFork;
+    return options;
+  }
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <utility>
 
@@ -42,19 +43,25 @@ class Queue {
   /// False: all slots were taken until the deadline, and the value was not put.
   /// @blocks while there is no slot, until `deadline`
   /// @throws ContractError after close()
-  bool put(T value, Deadline deadline) {
+  bool put(T value, Deadline deadline,
+           std::source_location where = std::source_location::current()) {
+    const shm::CallSite site(where);
     if (!core().reserve(deadline)) return false;
-    core().append([value = std::make_shared<T>(std::move(value))](wire::Encoder& out) {
-      wire::encode(out, *value);
-      return wire::type_id<T>();
-    });
+    core().append(
+        [value = std::make_shared<T>(std::move(value))](wire::Encoder& out) {
+          wire::encode(out, *value);
+          return wire::type_id<T>();
+        },
+        where);
     return true;
   }
   [[nodiscard]] bool put_nowait(T value) { return put(std::move(value), Deadline::passed()); }
   /// The next value; nothing: none came until the deadline.
   /// @blocks while the queue is empty, until `deadline`
   /// @throws ContractError after close(); PeerDied and CorruptError as SimpleQueue::get
-  [[nodiscard]] std::optional<T> get(Deadline deadline) {
+  [[nodiscard]] std::optional<T> get(Deadline deadline,
+                                     std::source_location where = std::source_location::current()) {
+    const shm::CallSite site(where);
     core().check_open("get");
     return detail::get_from<T>(core().ring(), deadline);
   }
@@ -71,7 +78,10 @@ class Queue {
   /// Waits until the feeder has written all.
   /// @blocks until then, while the ring is full and nobody reads without limit
   /// @throws ContractError before close()
-  void join_thread() { core().join_thread(); }
+  void join_thread(std::source_location where = std::source_location::current()) {
+    const shm::CallSite site(where);
+    core().join_thread();
+  }
   /// The end of this process does not wait for the feeder: what is not written by then is lost.
   void cancel_join_thread() { core().cancel_join_thread(); }
 

@@ -54,7 +54,9 @@ bool QueueCore::reserve(Deadline deadline) {
   return ring_.take_slot(deadline);
 }
 
-void QueueCore::append(Pack pack) { feeder_->append(std::move(pack)); }
+void QueueCore::append(Pack pack, const std::source_location& where) {
+  feeder_->append(std::move(pack), where);
+}
 std::int64_t QueueCore::size() const { return ring_.slots_taken(); }
 bool QueueCore::full() const { return ring_.slots_full(); }
 void QueueCore::close() { feeder_->close(); }

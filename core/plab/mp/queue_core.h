@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -40,7 +41,7 @@ class QueueCore {
   /// Takes a slot. False: none until the deadline. @throws ContractError after close
   [[nodiscard]] bool reserve(Deadline deadline);
   /// Hands a value to the feeder; a slot was reserved for it.
-  void append(Pack pack);
+  void append(Pack pack, const std::source_location& where);
   [[nodiscard]] ByteRing& ring() noexcept { return ring_; }
   [[nodiscard]] const shm::Block& block() const { return ring_.block(); }
   [[nodiscard]] std::int64_t size() const;

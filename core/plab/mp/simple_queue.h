@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <vector>
 
 #include "plab/base/deadline.h"
@@ -11,6 +12,7 @@
 #include "plab/base/types.h"
 #include "plab/mp/archive.h"
 #include "plab/mp/ring.h"
+#include "plab/shm/wait.h"
 
 namespace plab::mp {
 
@@ -59,7 +61,9 @@ class SimpleQueue {
   /// Deadline::never() it is always true.)
   /// @blocks while the queue is full, until `deadline`
   /// @throws ContractError when the value refuses to travel (a non-leaf tensor ...)
-  bool put(const T& value, Deadline deadline) {
+  bool put(const T& value, Deadline deadline,
+           std::source_location where = std::source_location::current()) {
+    const shm::CallSite site(where);
     wire::Encoder out;
     wire::encode(out, value);
     const auto message = out.finish(wire::type_id<T>());
@@ -77,7 +81,9 @@ class SimpleQueue {
   /// @blocks while the queue is empty, until `deadline`
   /// @throws PeerDied when the writer of the next message died within it; CorruptError when the
   /// message is damaged. That message is gone; the queue goes on.
-  [[nodiscard]] std::optional<T> get(Deadline deadline) {
+  [[nodiscard]] std::optional<T> get(Deadline deadline,
+                                     std::source_location where = std::source_location::current()) {
+    const shm::CallSite site(where);
     return detail::get_from<T>(ring_, deadline);
   }
   [[nodiscard]] std::optional<T> try_get() { return get(Deadline::passed()); }

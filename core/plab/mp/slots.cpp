@@ -61,6 +61,11 @@ bool try_take(RingState& ring) {
   return true;
 }
 
+bool slot_taken(RingProducer& row) {
+  row.slots.fetch_add(1);
+  return true;
+}
+
 }  // namespace
 
 bool ByteRing::take_slot(Deadline deadline) {
@@ -68,6 +73,8 @@ bool ByteRing::take_slot(Deadline deadline) {
   RingProducer& row = own_row(ring);
   const shm::WaitSite site{shm::WaitKind::kQueuePut, state_};
   const auto ready = [&] { return try_take(ring); };
+  if (ready()) return slot_taken(row);
+  shm::WaitScope whole(site, deadline);  // of which the waits below are parts
   while (!shm::await(ring.slots, site, deadline.min(Deadline::after(kLookForDead)), ready)) {
     reclaim_slots(ring);
     if (deadline.expired()) {
@@ -75,8 +82,7 @@ bool ByteRing::take_slot(Deadline deadline) {
       break;
     }
   }
-  row.slots.fetch_add(1);
-  return true;
+  return slot_taken(row);
 }
 
 void ByteRing::slot_written() noexcept { own_row(*state_).slots.fetch_sub(1); }

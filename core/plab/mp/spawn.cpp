@@ -6,6 +6,7 @@
 
 #include "plab/os/poll.h"
 #include "plab/os/signals.h"
+#include "plab/shm/wait.h"
 
 namespace plab::mp {
 
@@ -60,7 +61,16 @@ struct SpawnContext::Impl {
   /// Waits for the end of any; false: the deadline passed.
   bool wait_any_end(const std::vector<std::size_t>& ranks, Deadline deadline) {
     std::vector<int> sentinels;
-    for (const std::size_t rank : ranks) sentinels.push_back(processes[rank].sentinel());
+    std::vector<pid_t> pids;
+    for (const std::size_t rank : ranks) {
+      sentinels.push_back(processes[rank].sentinel());
+      pids.push_back(processes[rank].pid());
+    }
+    if (deadline.ns() == 0) return os::wait_any(sentinels, deadline).has_value();
+    const shm::WaitSite site{.kind = shm::WaitKind::kJoin, .pids = pids};
+    shm::WaitScope scope(site, deadline);
+    scope.look();
+    scope.looked();
     return os::wait_any(sentinels, deadline).has_value();
   }
   /// False: some still run at the deadline.
@@ -115,7 +125,8 @@ std::vector<int> SpawnContext::pids() const {
 
 std::vector<Process>& SpawnContext::processes() noexcept { return impl_->processes; }
 
-bool SpawnContext::join(Deadline deadline) {
+bool SpawnContext::join(Deadline deadline, std::source_location where) {
+  const shm::CallSite site(where);
   while (true) {
     const Impl::Look seen = impl_->look();
     if (seen.failed) impl_->fail(*seen.failed);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -83,7 +84,7 @@ class SpawnContext {
   /// counts as ended well: it is the user's Ctrl-C.
   /// @blocks until all have ended, or `deadline`; after a failure up to grace + kill_after longer
   /// @throws ProcessRaised, ProcessExited
-  bool join(Deadline deadline);
+  bool join(Deadline deadline, std::source_location where = std::source_location::current());
 
  private:
   struct Impl;
@@ -113,8 +114,9 @@ template <typename Fn, typename... Args>
 /// @throws ProcessRaised when one threw; ProcessExited when one ended by a signal or exit code; the
 /// others are ended first
 template <typename Fn, typename... Args>
-void spawn(Fn fn, const std::tuple<Args...>& args, int nprocs, const SpawnOptions& options = {}) {
-  start_processes(fn, args, nprocs, options).join(Deadline::never());
+void spawn(Fn fn, const std::tuple<Args...>& args, int nprocs, const SpawnOptions& options = {},
+           std::source_location where = std::source_location::current()) {
+  start_processes(fn, args, nprocs, options).join(Deadline::never(), where);
 }
 
 }  // namespace plab::mp

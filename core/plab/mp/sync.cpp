@@ -14,13 +14,13 @@ bool is_own(const shm::Mutex& mutex) {
 
 }  // namespace
 
-LockResult RLock::acquire(Deadline deadline) {
+LockResult RLock::acquire(Deadline deadline, std::source_location where) {
   detail::Recursive& lock = get();
   if (is_own(lock.mutex)) {
     ++lock.depth;
     return {LockResult::Kind::kAcquired, 0};
   }
-  const LockResult result = lock.mutex.lock(deadline);
+  const LockResult result = lock.mutex.lock(deadline, where);
   if (result.acquired()) lock.depth = 1;
   return result;
 }

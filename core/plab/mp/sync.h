@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <source_location>
 #include <utility>
 
 #include "plab/base/deadline.h"
@@ -67,7 +68,10 @@ class Lock : public detail::SharedHandle<shm::Mutex> {
   Lock() : SharedHandle(shm::Shared<shm::Mutex>::create()) {}
   [[nodiscard]] static Lock unbound() { return Lock(Nothing{}); }
   /// @blocks until free or `deadline` @throws ContractError when this thread has it already
-  [[nodiscard]] LockResult acquire(Deadline deadline) { return get().lock(deadline); }
+  [[nodiscard]] LockResult acquire(Deadline deadline,
+                                   std::source_location where = std::source_location::current()) {
+    return get().lock(deadline, where);
+  }
   [[nodiscard]] LockResult try_acquire() { return get().try_lock(); }
   /// @throws ContractError when this thread does not have it
   void release() { get().unlock(); }
@@ -84,7 +88,8 @@ class RLock : public detail::SharedHandle<detail::Recursive> {
   RLock() : SharedHandle(shm::Shared<detail::Recursive>::create()) {}
   [[nodiscard]] static RLock unbound() { return RLock(Nothing{}); }
   /// @blocks until free or `deadline`; not at all for its owner
-  [[nodiscard]] LockResult acquire(Deadline deadline);
+  [[nodiscard]] LockResult acquire(Deadline deadline,
+                                   std::source_location where = std::source_location::current());
   /// @throws ContractError when this thread does not have it
   void release();
 
@@ -99,7 +104,8 @@ class Guard {
  public:
   /// @blocks until the lock is free or `deadline` @throws TimeoutError when the deadline passes
   /// first
-  Guard(L& lock, Deadline deadline) : lock_(lock), result_(lock.acquire(deadline)) {
+  Guard(L& lock, Deadline deadline, std::source_location where = std::source_location::current())
+      : lock_(lock), result_(lock.acquire(deadline, where)) {
     if (!result_.acquired()) {
       throw TimeoutError("[mp.sync] the lock was not free before the deadline");
     }
@@ -123,7 +129,10 @@ class Semaphore : public detail::SharedHandle<shm::Semaphore> {
   [[nodiscard]] static Semaphore unbound() { return Semaphore(Nothing{}); }
   Semaphore() : Semaphore(1) {}
   /// False: none until the deadline. @blocks until there is one or `deadline`
-  [[nodiscard]] bool acquire(Deadline deadline) { return get().wait(deadline); }
+  [[nodiscard]] bool acquire(Deadline deadline,
+                             std::source_location where = std::source_location::current()) {
+    return get().wait(deadline, where);
+  }
   void release(std::uint32_t permits = 1) { get().post(permits); }
   [[nodiscard]] std::uint32_t value() const { return get().value(); }
 
@@ -154,7 +163,10 @@ class Event : public detail::SharedHandle<shm::Event> {
   void clear() { get().clear(); }
   [[nodiscard]] bool is_set() const { return get().is_set(); }
   /// False: not set until the deadline. @blocks until set or `deadline`
-  [[nodiscard]] bool wait(Deadline deadline) { return get().wait(deadline); }
+  [[nodiscard]] bool wait(Deadline deadline,
+                          std::source_location where = std::source_location::current()) {
+    return get().wait(deadline, where);
+  }
 
  private:
   struct Nothing {};
@@ -166,18 +178,23 @@ class Condition : public detail::SharedHandle<detail::Monitor> {
  public:
   Condition() : SharedHandle(shm::Shared<detail::Monitor>::create()) {}
   [[nodiscard]] static Condition unbound() { return Condition(Nothing{}); }
-  [[nodiscard]] LockResult acquire(Deadline deadline) { return get().mutex.lock(deadline); }
+  [[nodiscard]] LockResult acquire(Deadline deadline,
+                                   std::source_location where = std::source_location::current()) {
+    return get().mutex.lock(deadline, where);
+  }
   void release() { get().mutex.unlock(); }
   /// Releases the lock, waits, takes it again. False: the deadline passed. May return early.
   /// @blocks until notified or `deadline`, and until the lock is free
   /// @throws ContractError when this thread does not have the lock
-  [[nodiscard]] bool wait(Deadline deadline) {
-    return get().condition.wait(get().mutex, deadline).notified;
+  [[nodiscard]] bool wait(Deadline deadline,
+                          std::source_location where = std::source_location::current()) {
+    return get().condition.wait(get().mutex, deadline, where).notified;
   }
   /// Waits until `ready()`. False: it is not so at the deadline.
   template <std::predicate Predicate>
-  [[nodiscard]] bool wait_for(Predicate ready, Deadline deadline) {
-    return get().condition.wait_for(get().mutex, deadline, std::move(ready));
+  [[nodiscard]] bool wait_for(Predicate ready, Deadline deadline,
+                              std::source_location where = std::source_location::current()) {
+    return get().condition.wait_for(get().mutex, deadline, std::move(ready), nullptr, where);
   }
   void notify_one() { get().condition.notify_one(); }
   void notify_all() { get().condition.notify_all(); }
@@ -196,7 +213,10 @@ class Barrier : public detail::SharedHandle<shm::Barrier> {
   Barrier() : Barrier(1) {}
   [[nodiscard]] static Barrier unbound() { return Barrier(Nothing{}); }
   /// @blocks until all wait, one died, or `deadline`
-  [[nodiscard]] Result wait(Deadline deadline) { return get().wait(deadline); }
+  [[nodiscard]] Result wait(Deadline deadline,
+                            std::source_location where = std::source_location::current()) {
+    return get().wait(deadline, where);
+  }
   void abort() { get().abort(); }
   void reset() { get().reset(); }
   /// This process takes part no longer: its end breaks nothing.

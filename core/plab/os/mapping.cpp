@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plab/os/mapping.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <sstream>
+
+#include "plab/base/error.h"
 #include "plab/base/log.h"
+#include "plab/os/file.h"
 #include "plab/os/syscall.h"
+#include "plab/os/unique_fd.h"
 
 namespace plab::os {
 
@@ -41,6 +49,30 @@ Mapping Mapping::anonymous(Bytes size, std::source_location where) {
   return mapping;
 }
 
+Mapping Mapping::file(const std::filesystem::path& path, Bytes size, File use,
+                      std::source_location where) {
+  const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | (use == File::kCreate ? O_CREAT | O_EXCL : 0);
+  const UniqueFd file(static_cast<int>(retry([&] { return ::open(path.c_str(), flags, 0600); })));
+  if (!file) fail(fmt::format("[os.mapping] open({})", path.string()), where);
+  if (use == File::kCreate) {
+    // Reserved: a full disk is an error here, not a signal later.
+    const int code = ::posix_fallocate(file.get(), 0, static_cast<off_t>(size.count));
+    if (code != 0) {
+      ::unlink(path.c_str());
+      fail_code(fmt::format("[os.mapping] {} bytes for {}", size.count, path.string()), code,
+                where);
+    }
+  }
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) fail("[os.mapping] fstat", where);
+  if (static_cast<std::size_t>(status.st_size) != size.count) {
+    throw ContractError(fmt::format("[os.mapping] {} has {} bytes, not the {} that were expected",
+                                    path.string(), status.st_size, size.count),
+                        where);
+  }
+  return shared(file.get(), size, Access::kReadWrite, 0, where);
+}
+
 void Mapping::set_dump(Dump dump, std::source_location where) {
   if (::madvise(data_, size_, dump == Dump::kNo ? MADV_DONTDUMP : MADV_DODUMP) != 0) {
     fail(fmt::format("[os.mapping] madvise(size={}, dump)", size_), where);
@@ -73,6 +105,22 @@ void Mapping::reset() noexcept {
   }
   data_ = nullptr;
   size_ = 0;
+}
+
+bool is_shared_memory(const void* address) {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  std::istringstream lines(read_file("/proc/self/maps"));
+  for (std::string line; std::getline(lines, line);) {  // "7f12-7f34 rw-s ..."
+    std::uintptr_t from = 0;
+    std::uintptr_t to = 0;
+    const char* const end = line.data() + line.size();
+    const auto first = std::from_chars(line.data(), end, from, 16);
+    if (first.ec != std::errc() || first.ptr == end) continue;
+    const auto second = std::from_chars(first.ptr + 1, end, to, 16);
+    if (second.ec != std::errc() || wanted < from || wanted >= to) continue;
+    return end - second.ptr > 4 && second.ptr[4] == 's';
+  }
+  return false;
 }
 
 std::size_t page_size() noexcept {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <source_location>
 #include <span>
 #include <utility>
@@ -43,6 +44,12 @@ class Mapping {
   [[nodiscard]] static Mapping anonymous(
       Bytes size, std::source_location where = std::source_location::current());
 
+  /// Maps a whole file of exactly `size` bytes, shared; kCreate makes it, zeroed, mode 0600, and
+  /// refuses one that exists. @throws SystemError, ContractError when its size is another
+  enum class File { kOpen, kCreate };
+  [[nodiscard]] static Mapping file(const std::filesystem::path& path, Bytes size, File use,
+                                    std::source_location where = std::source_location::current());
+
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
@@ -66,6 +73,10 @@ class Mapping {
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };
+
+/// Whether the byte at `address` is in a shared mapping of this process: what a forked child writes
+/// there is seen by its parent. False for an address that is not mapped.
+[[nodiscard]] bool is_shared_memory(const void* address);
 
 /// The size of a page of memory.
 [[nodiscard]] std::size_t page_size() noexcept;

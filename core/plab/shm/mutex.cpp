@@ -71,11 +71,7 @@ LockResult Mutex::lock(Deadline deadline, std::source_location where) {
         &attempt);
     code = attempt.code;
     if (!done) {
-      const WaitSite site{WaitKind::kMutex, this, where};
-      const WaitScope scope(site);
-      const std::timespec until = deadline.is_never() ? std::timespec{} : deadline.to_timespec();
-      code = deadline.is_never() ? pthread_mutex_lock(&native_)
-                                 : pthread_mutex_clocklock(&native_, CLOCK_MONOTONIC, &until);
+      code = sleep(deadline, {WaitKind::kMutex, this, where});
     }
   }
   if (code == EDEADLK) {
@@ -86,6 +82,25 @@ LockResult Mutex::lock(Deadline deadline, std::source_location where) {
         where);
   }
   return settle(code);
+}
+
+// The kernel wakes who may have the lock next, so nobody needs to look again; only a watcher wants
+// to be told now and then who holds it.
+int Mutex::sleep(Deadline deadline, const WaitSite& site) {
+  WaitScope scope(site, deadline);
+  while (WaitScope::watched()) {
+    scope.look();
+    const int code = pthread_mutex_trylock(&native_);
+    if (code != EBUSY) return code;
+    const LockOwner holder = owner();
+    scope.looked(holder.pid, holder.tid);
+    const std::timespec until = deadline.min(Deadline::after(kLookAgain)).to_timespec();
+    const int slept = pthread_mutex_clocklock(&native_, CLOCK_MONOTONIC, &until);
+    if (slept != ETIMEDOUT || deadline.expired()) return slept;
+  }
+  if (deadline.is_never()) return pthread_mutex_lock(&native_);
+  const std::timespec until = deadline.to_timespec();
+  return pthread_mutex_clocklock(&native_, CLOCK_MONOTONIC, &until);
 }
 
 void Mutex::unlock(std::source_location where) {

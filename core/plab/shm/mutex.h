@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "plab/base/deadline.h"
+#include "plab/shm/wait.h"
 
 namespace plab::shm {
 
@@ -59,6 +60,7 @@ class Mutex {
 
  private:
   LockResult settle(int code);
+  int sleep(Deadline deadline, const WaitSite& site);
 
   pthread_mutex_t native_;
   std::atomic<std::uint64_t> owner_{0};  // pid << 32 | tid; written by who holds the lock

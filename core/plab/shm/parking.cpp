@@ -1,27 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plab/shm/parking.h"
 
-#include <chrono>
-
-#include "plab/base/timeline.h"
 #include "plab/os/futex.h"
 
 namespace plab::shm {
-
-namespace {
-
-constexpr auto kLookAgain = std::chrono::milliseconds(100);
-
-}  // namespace
-
-WaitScope::~WaitScope() {
-  if (site_.kind != WaitKind::kMutex || !timeline::enabled()) return;
-  timeline::record({.kind = timeline::Kind::kLockWait,
-                    .label = site_.where.function_name(),
-                    .id = reinterpret_cast<std::uintptr_t>(site_.object),
-                    .start_ns = since_ns_,
-                    .duration_ns = monotonic_ns() - since_ns_});
-}
 
 // Why no wake-up is missed. The sleeper adds itself to `sleepers`, then looks at the condition; the
 // waker stores the condition, then looks at `sleepers`, by a read-modify-write too. Those two on
@@ -55,12 +37,14 @@ bool await_slow(Parking& parking, const WaitSite& site, Deadline deadline, Ready
                 void* data) {
   if (deadline.ns() == 0) return false;
   if (spin(ready, data)) return true;
-  const WaitScope scope(site);
+  WaitScope scope(site, deadline);
   const Sleeper sleeper(parking);
   for (;;) {
     const std::uint32_t sequence = parking.sequence.load();
+    scope.look();
     if (ready(data)) break;
     if (deadline.expired()) return false;
+    scope.looked();
     os::futex_wait(parking.sequence, sequence, deadline.min(Deadline::after(kLookAgain)));
   }
   return true;

@@ -6,48 +6,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <source_location>
 #include <type_traits>
 
 #include "plab/base/deadline.h"
 #include "plab/shm/spin.h"
+#include "plab/shm/wait.h"
 
 namespace plab::shm {
-
-/// What kind of thing a wait is for.
-enum class WaitKind : std::uint8_t {
-  kMutex,
-  kCondition,
-  kSemaphore,
-  kBarrier,
-  kEvent,
-  kQueueGet,
-  kQueuePut,
-  kJoin,
-  kOther,
-};
-
-/// What a blocking call says about itself.
-struct WaitSite {
-  WaitKind kind = WaitKind::kOther;
-  const void* object = nullptr;  ///< in this process's memory
-  std::source_location where = std::source_location::current();
-};
-
-/// Stands for one wait that really blocks, from just before the thread sleeps until it goes on.
-/// Here is where a registry of waits hooks in; it puts locks into the timeline.
-class WaitScope {
- public:
-  explicit WaitScope(const WaitSite& site) noexcept : site_(site), since_ns_(monotonic_ns()) {}
-  WaitScope(const WaitScope&) = delete;
-  WaitScope& operator=(const WaitScope&) = delete;
-  ~WaitScope();
-  [[nodiscard]] std::int64_t since_ns() const noexcept { return since_ns_; }
-
- private:
-  const WaitSite& site_;
-  std::int64_t since_ns_;
-};
 
 /// A place in shared memory where threads of several processes sleep until a condition holds.
 /// Zero bytes are a valid one. Waking costs no system call while nobody sleeps. A process that is

@@ -55,6 +55,14 @@ struct PendingFinalizer {
   std::uint32_t block = 0;
 };
 
+/// Where in the job's shared memory an address is, and who has a reference to the block around it.
+struct Place {
+  std::uint64_t arena = 0;
+  std::uint64_t offset = 0;
+  std::vector<std::int32_t> holders;  ///< pids
+  bool more_may_come = false;  ///< a handle of the block is in a message that nobody has read
+};
+
 /// @threads every public function takes the lock
 /// @fork handlers of pthread_atfork take the lock, register the child, and release it in both
 class Registry {
@@ -66,6 +74,10 @@ class Registry {
   [[nodiscard]] Block::Ref* receive(const Handle& handle);
   void discard(const Handle& handle);
   void release(Block::Ref* ref) noexcept;
+
+  /// Nothing for an address outside the arenas of this process. Takes time in proportion to the
+  /// references.
+  [[nodiscard]] std::optional<Place> place_of(const void* address);
 
   void collect(pid_t pid);
   [[nodiscard]] Stats stats();
