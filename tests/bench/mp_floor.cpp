@@ -20,6 +20,7 @@
 #include "plab/mp/process.h"
 #include "plab/mp/simple_queue.h"
 #include "plab/mp/spawn.h"
+#include "plab/shm/wait.h"
 #include "plab/tensor/tensor.h"
 
 extern char** environ;
@@ -197,6 +198,21 @@ double spawns(mp::StartMethod method, int rounds) {
   return (now() - start) / rounds * 1e6;
 }
 
+// What the registry adds to a wait that sleeps, when nobody looks (or with PLAB_WATCH=1, when
+// somebody does).
+double wait_scope_ns() {
+  constexpr int kRounds = 1'000'000;
+  const int object = 0;
+  const shm::WaitSite site{shm::WaitKind::kOther, &object};
+  const double start = now();
+  for (int i = 0; i < kRounds; ++i) {
+    shm::WaitScope scope(site, kNever);
+    scope.look();
+    scope.looked();
+  }
+  return (now() - start) / kRounds * 1e9;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -211,6 +227,7 @@ int main(int argc, char** argv) {
   std::printf("SimpleQueue<int> rtt         %8.3f us\n", round_trip(7, rounds));
   std::printf("SimpleQueue<Tensor> rtt      %8.3f us\n", round_trip(tensor, rounds));
   std::printf("64 bytes, one way            %8.3f M/s\n", small_stream(2'000'000));
+  std::printf("a wait's record              %8.1f ns\n", wait_scope_ns());
   const double copy = bare_copy();
   std::printf("memcpy                       %8.3f GB/s\n", copy);
   const double stream = large_stream(1000);

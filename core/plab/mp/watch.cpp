@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plab/mp/watch.h"
 
-#include <unistd.h>
-
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -69,7 +67,7 @@ os::ExitStatus watch(os::Process& program, shm::Watcher& watcher) {
     static_cast<void>(std::signal(status.signal, SIG_DFL));
     static_cast<void>(std::raise(status.signal));
   }
-  ::_exit(status.signal != 0 ? 128 + status.signal : status.code);
+  std::_Exit(status.signal != 0 ? 128 + status.signal : status.code);
 }
 
 }  // namespace

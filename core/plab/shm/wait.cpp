@@ -138,7 +138,8 @@ CallSite::~CallSite() {
 bool WaitScope::watched() noexcept { return wait_table::current() != nullptr; }
 
 WaitScope::WaitScope(const WaitSite& site, Deadline deadline) noexcept
-    : site_(site), since_ns_(monotonic_ns()) {
+    : site_(site),
+      since_ns_(site.kind == WaitKind::kMutex && timeline::enabled() ? monotonic_ns() : 0) {
   WaitTableData* const table = wait_table::current();
   if (table == nullptr || t_wait.active) return;
   recorded_ = true;
@@ -167,7 +168,7 @@ WaitScope::~WaitScope() {
     t_wait.active = false;
     if (WaitTableData* const table = wait_table::current()) wait_table::end(*table);
   }
-  if (site_.kind != WaitKind::kMutex || !timeline::enabled()) return;
+  if (since_ns_ == 0 || !timeline::enabled()) return;
   timeline::record({.kind = timeline::Kind::kLockWait,
                     .label = site_.where.function_name(),
                     .id = reinterpret_cast<std::uintptr_t>(site_.object),

@@ -58,7 +58,7 @@ class CallSite {
 
 /// Stands for one wait that really blocks, from just before the thread sleeps until it goes on. It
 /// puts locks into the timeline. With a wait table (PLAB_WATCH_TABLE) it is a record there; without
-/// one it costs a comparison and a look at the clock. Scopes within a scope of the same thread are
+/// one it costs a few nanoseconds. Scopes within a scope of the same thread are
 /// parts of the outer one.
 class WaitScope {
  public:
@@ -79,7 +79,7 @@ class WaitScope {
 
  private:
   const WaitSite& site_;
-  std::int64_t since_ns_;
+  std::int64_t since_ns_;  // 0: it is not for the timeline
   std::int64_t looked_at_ns_ = 0;
   bool recorded_ = false;
 };
