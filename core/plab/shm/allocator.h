@@ -20,7 +20,7 @@ namespace plab::shm {
 [[nodiscard]] std::uint64_t block_size(std::uint64_t bytes) noexcept;
 /// The number of the list for a size that block_size gave.
 [[nodiscard]] std::size_t size_class(std::uint64_t size) noexcept;
-inline constexpr std::size_t kSizeClasses = 4 * 64;
+inline constexpr std::size_t kSizeClasses = std::size_t{4} * 64;
 
 /// Guarded by the registry's lock. @fork of the process that made it only
 class Allocator {

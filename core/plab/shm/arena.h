@@ -100,7 +100,7 @@ struct ArenaHeader {
   // top down; a bit that is set in vain does no harm.
   std::atomic<std::uint64_t> top;
   std::array<std::atomic<std::uint64_t>, 64> groups;
-  std::array<std::atomic<std::uint64_t>, 64 * 64> returned;
+  std::array<std::atomic<std::uint64_t>, std::size_t{64} * 64> returned;
   // ProcessIdentity::packed, 0: free; with kSweeping: of the process that sweeps a dead one's
   std::array<std::atomic<std::uint64_t>, kMostHolders> holders;
 };

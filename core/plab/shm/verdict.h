@@ -48,4 +48,9 @@ struct Verdict {
   [[nodiscard]] std::string svg() const;
 };
 
+/// "rank 1, process 4711 thread 4712".
+[[nodiscard]] std::string who_waits(const Wait& wait);
+/// "waits for lock A".
+[[nodiscard]] std::string what_for(const Wait& wait);
+
 }  // namespace plab::shm

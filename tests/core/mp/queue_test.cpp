@@ -74,7 +74,8 @@ TEST_CASE("put does not wait for readers", "[mp][queue][threads]") {
   for (int i = 0; i < 100; ++i) CHECK(queue.get(kNever).value().size() == 1'000);
 }
 
-TEST_CASE("a value that cannot be sent is lost, counted, and its slot given back", "[mp][queue][threads]") {
+TEST_CASE("a value that cannot be sent is lost, counted, and its slot given back",
+          "[mp][queue][threads]") {
   mp::Queue<Tensor> queue(1);
   CHECK(queue.put(non_leaf(), kNever));            // no error here: QUE-07
   CHECK(queue.put(Tensor::full({1}, 5), kNever));  // waits for the slot of the lost one

@@ -122,7 +122,8 @@ TEST_CASE("a process that starts again begins a second ring", "[os][timeline]") 
                              [](const auto& track) { return track.end == tl::End::kKilled; }));
 }
 
-TEST_CASE("reading while another thread writes shows only whole records", "[os][timeline][threads]") {
+TEST_CASE("reading while another thread writes shows only whole records",
+          "[os][timeline][threads]") {
   const Recording recording(16);
   std::jthread writer([](const std::stop_token& stop) {
     for (std::uint64_t i = 1; !stop.stop_requested(); ++i) {

@@ -69,7 +69,8 @@ TEST_CASE("A block may be freed by another thread, and after the cache of a thre
   SUCCEED();
 }
 
-TEST_CASE("Tensors that hold threads' last references are freed on any thread", "[tensor][threads]") {
+TEST_CASE("Tensors that hold threads' last references are freed on any thread",
+          "[tensor][threads]") {
   Tensor shared = Tensor::ones({1000});
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
