@@ -9,8 +9,11 @@
 #include <string_view>
 
 #include "bench.h"
+#include "check.h"
 #include "demo.h"
+#include "dev.h"
 #include "doctor.h"
+#include "learn.h"
 #include "plab/base/error.h"
 #include "plab/mp/init.h"
 #include "selftest.h"
@@ -28,12 +31,21 @@ struct Verb {
 int run_status(const Context& context, const Arguments& arguments);
 
 constexpr std::array kVerbs{
+    Verb{"next", "the lab to do next, and what to edit", run_next},
+    Verb{"check", "build your lab.cpp and check it", run_check_verb},
+    Verb{"hint", "the next hint for the last verdict", run_hint},
+    Verb{"explain", "the long text of a verdict", run_explain},
+    Verb{"list", "all labs, and how far you are", run_list},
+    Verb{"diff", "your lab.cpp beside ours, after a pass", run_diff},
+    Verb{"solution", "our answer, after a pass", run_solution},
+    Verb{"reset", "lab.cpp as it was at first; yours is kept", run_reset},
     Verb{"demo", "train one network with many processes on real data: the main job", run_demo},
     Verb{"doctor", "what this machine offers, what is wrong with it, and what mends it",
          run_doctor},
     Verb{"env", "the environment variables that plab reads", run_env},
     Verb{"bench", "measure plab beside its peers", run_bench},
     Verb{"selftest", "build everything and run all tests", run_selftest},
+    Verb{"dev", "for those who write labs: check, sync", run_dev},
 };
 
 void print_verbs(std::FILE* out) {
@@ -47,7 +59,8 @@ int run_status(const Context& /*context*/, const Arguments& /*arguments*/) {
   fmt::print(
       "plab: how training uses many cores and many processes, shown by running code.\n"
       "\n"
-      "next    ./lab demo        train one network with several processes (under a minute)\n"
+      "first   ./lab demo        train one network with several processes (under a minute)\n"
+      "then    ./lab next        the lab to do next\n"
       "\n");
   print_verbs(stdout);
   fmt::print("\n./lab VERB --help shows the options of a verb.\n");

@@ -21,6 +21,7 @@ cereal/cereal.hpp libcereal-dev
 CLI/CLI.hpp libcli11-dev
 fmt/format.h libfmt-dev
 nlohmann/json.hpp nlohmann-json3-dev
+toml++/toml.h libtomlplusplus-dev
 zlib.h zlib1g-dev
 catch2/catch_test_macros.hpp catch2
 benchmark/benchmark.h libbenchmark-dev

@@ -165,9 +165,27 @@ Violations check_places(const Source& source) {
   return out;
 }
 
+namespace {
+
+// The parts of a lab are built by labs/CMakeLists.txt: the check by the lab's folder, a mutant by
+// its name.
+Violations check_lab_listed(const Source& source, const std::vector<Source>& tree) {
+  const std::filesystem::path path = source.path;
+  const bool is_mutant = path.parent_path().filename() == "mutants";
+  const std::string name =
+      is_mutant ? path.stem().string() : "plab_lab(" + path.parent_path().filename().string();
+  const auto found = std::ranges::find(tree, "labs/CMakeLists.txt", &Source::path);
+  if (found != tree.end() && found->text.find(name) != std::string::npos) return {};
+  return {at(source, 1, "labs/CMakeLists.txt does not name it, so it is never built")};
+}
+
+}  // namespace
+
 Violations check_listed(const Source& source, const std::vector<Source>& tree) {
   if (!ends(source.path, ".cpp") || is_excepted(kUnlistedExceptions, source.path)) return {};
   if (!starts(source.path, "core/") && !starts(source.path, "tests/")) return {};
+  static const std::regex lab("tests/labs/[0-9][0-9]_.*");
+  if (std::regex_match(source.path, lab)) return check_lab_listed(source, tree);
   // the CMakeLists.txt of this folder, or of the nearest one above
   std::filesystem::path folder = source.path;
   while (folder.has_parent_path()) {

@@ -150,6 +150,11 @@ TEST_CASE("a source that nobody builds is found", "[meta]") {
   REQUIRE(check_listed({"core/plab/os/b.cpp", ""}, small).size() == 1);
   REQUIRE(check_listed({"tests/sub/d.cpp", ""}, small).size() == 1);
   REQUIRE(check_listed({"core/other/d.cpp", ""}, small).size() == 1);
+  const std::vector<Source> labs{{"labs/CMakeLists.txt", "plab_lab(01_a MUTANTS b)"}};
+  REQUIRE(check_listed({"tests/labs/01_a/check.cpp", ""}, labs).empty());
+  REQUIRE(check_listed({"tests/labs/01_a/mutants/b.cpp", ""}, labs).empty());
+  REQUIRE(check_listed({"tests/labs/01_a/mutants/c.cpp", ""}, labs).size() == 1);
+  REQUIRE(check_listed({"tests/labs/02_b/check.cpp", ""}, labs).size() == 1);
 }
 
 TEST_CASE("a source that includes its own header late is found", "[meta]") {

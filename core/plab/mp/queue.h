@@ -36,7 +36,8 @@ class Queue {
  public:
   /// @param maxsize values that no reader has taken yet, over all writers; 0 or less: no bound
   /// @param capacity bytes of the ring between the feeders and the readers
-  explicit Queue(std::int64_t maxsize = 0, Bytes capacity = Bytes{std::size_t{64} << 10U})
+  Queue() : Queue(0) {}
+  explicit Queue(std::int64_t maxsize, Bytes capacity = Bytes{std::size_t{64} << 10U})
       : core_(QueueCore::create(maxsize, capacity, kType)) {}
   [[nodiscard]] static Queue unbound() { return Queue(std::shared_ptr<QueueCore>()); }
 

@@ -53,7 +53,8 @@ template <typename T>
 template <Travels T>
 class SimpleQueue {
  public:
-  explicit SimpleQueue(Bytes capacity = Bytes{std::size_t{64} << 10U}) : ring_(capacity, kType) {}
+  SimpleQueue() : SimpleQueue(Bytes{std::size_t{64} << 10U}) {}
+  explicit SimpleQueue(Bytes capacity) : ring_(capacity, kType) {}
   /// A handle without a queue, to be assigned to; other calls throw ContractError.
   [[nodiscard]] static SimpleQueue unbound() { return SimpleQueue(ByteRing()); }
 

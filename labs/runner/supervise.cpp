@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "supervise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+
+#include "plab/base/deadline.h"
+#include "plab/os/file.h"
+#include "plab/os/pipe.h"
+#include "plab/os/proc.h"
+#include "plab/os/signals.h"
+#include "plab/shm/watcher.h"
+
+namespace plab::lab {
+
+namespace {
+
+constexpr std::size_t kKeep = 16'384;
+constexpr std::chrono::milliseconds kLookEvery{20};
+
+/// Keeps the beginning and the end of what is printed.
+class Output {
+ public:
+  explicit Output(os::UniqueFd fd) : fd_(std::move(fd)) { os::set_nonblocking(fd_.get()); }
+  /// Takes what is there, at most a few megabytes, so that the program is looked after meanwhile.
+  void take() {
+    std::array<std::byte, 65'536> piece;
+    for (int i = 0; i < 64; ++i) {
+      const auto got = os::read_some(fd_.get(), piece, Deadline::passed());
+      if (!got || *got == 0) return;
+      add({reinterpret_cast<const char*>(piece.data()), *got});
+    }
+  }
+  [[nodiscard]] std::string text() const {
+    if (total_ <= head_.size() + tail_.size()) return head_ + tail_;
+    return fmt::format("{}\n... {} bytes are left out ...\n{}", head_,
+                       total_ - head_.size() - tail_.size(), tail_);
+  }
+  [[nodiscard]] std::uint64_t total() const { return total_; }
+
+ private:
+  void add(std::string_view text) {
+    total_ += text.size();
+    const std::size_t room = kKeep - head_.size();
+    head_ += text.substr(0, room);
+    if (text.size() <= room) return;
+    tail_ += text.substr(room);
+    if (tail_.size() > 2 * kKeep) tail_.erase(0, tail_.size() - kKeep);
+  }
+  os::UniqueFd fd_;
+  std::string head_, tail_;
+  std::uint64_t total_ = 0;
+};
+
+/// utime + stime of a process, in seconds; 0 when it is gone.
+double cpu_of(int pid) {
+  try {
+    const std::string stat = os::read_file(fmt::format("/proc/{}/stat", pid));
+    std::istringstream fields(stat.substr(stat.rfind(')') + 2));
+    std::string skip;
+    for (int field = 3; field < 14; ++field) fields >> skip;
+    double user = 0;
+    double system = 0;
+    fields >> user >> system;
+    return (user + system) / 100;
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
+std::vector<int> children_of(int pid) {
+  std::vector<int> all;
+  try {
+    for (const std::string& tid : os::list_folder(fmt::format("/proc/{}/task", pid), "")) {
+      std::istringstream list(os::read_file(fmt::format("/proc/{}/task/{}/children", pid, tid)));
+      for (int child = 0; list >> child;) all.push_back(child);
+    }
+  } catch (const std::exception&) {
+    return all;  // it is gone
+  }
+  return all;
+}
+
+std::vector<int> tree_below(int pid) {
+  std::vector<int> all = children_of(pid);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::vector<int> below = children_of(all[i]);
+    all.insert(all.end(), below.begin(), below.end());
+  }
+  return all;
+}
+
+std::string command_of(int pid) {
+  try {
+    std::string name = os::read_file(fmt::format("/proc/{}/comm", pid));
+    while (!name.empty() && name.back() == '\n') name.pop_back();
+    return name;
+  } catch (const std::exception&) {
+    return "?";
+  }
+}
+
+/// Ends everything that is a child of this process, or becomes one meanwhile (it is a subreaper).
+/// Returns those that were alive.
+std::vector<std::string> end_all() {
+  std::vector<std::string> alive;
+  for (auto pids = os::child_pids(); !pids.empty(); pids = os::child_pids()) {
+    for (const int pid : pids) {
+      os::Process child = os::Process::adopt(pid);
+      if (!child.try_wait()) {
+        alive.push_back(fmt::format("process {} ({})", pid, command_of(pid)));
+        child.kill(SIGKILL);
+        (void)child.wait(Deadline::never());  // SIGKILL cannot be refused
+      }
+    }
+  }
+  return alive;
+}
+
+std::set<std::string> segments() {
+  const auto names = os::list_folder("/dev/shm", "");
+  return {names.begin(), names.end()};
+}
+
+/// Names in /dev/shm that are new; removes them.
+std::vector<std::string> new_segments(const std::set<std::string>& before) {
+  std::vector<std::string> out;
+  for (const std::string& name : segments()) {
+    if (before.contains(name)) continue;
+    std::error_code problem;
+    const auto bytes = std::filesystem::file_size("/dev/shm/" + name, problem);
+    out.push_back(fmt::format("/dev/shm/{} ({} bytes)", name, problem ? 0 : bytes));
+    std::filesystem::remove("/dev/shm/" + name, problem);
+  }
+  return out;
+}
+
+/// The guard: a process between this one and the program. The program may kill its parent; then it
+/// kills the guard, and this process is still there.
+[[noreturn]] void guard(const RunRequest& request, const os::UniqueFd& report,
+                        const os::UniqueFd& out, std::vector<std::string> environment) {
+  os::ExitStatus status{.code = 127};
+  try {
+    os::Process program =
+        os::spawn_process(request.argv[0], {.argv = request.argv,
+                                            .env = std::move(environment),
+                                            .descriptors = {{out.get(), 1}, {out.get(), 2}},
+                                            .new_group = os::NewGroup::kYes});
+    status = program.wait(Deadline::never()).value();
+  } catch (const std::exception& problem) {
+    fmt::print(stderr, "lab: {}\n", problem.what());
+  }
+  const std::array<int, 2> numbers{status.code, status.signal};
+  os::write_full(report.get(), std::as_bytes(std::span(numbers)), Deadline::never());
+  std::_Exit(0);
+}
+
+class Run {
+ public:
+  explicit Run(const RunRequest& request)
+      : request_(request),
+        before_(segments()),
+        watcher_(request.folder),
+        report_(os::create_pipe()),
+        printed_(os::create_pipe()),
+        output_(std::move(printed_.read)) {}
+
+  RunEnd run() {
+    const std::int64_t start = monotonic_ns();
+    os::become_subreaper();
+    os::Process guard_process = start_guard();
+    const Deadline limit =
+        Deadline::after(std::chrono::milliseconds(static_cast<int>(request_.seconds * 1000)));
+    const os::InterruptFlag interrupt;
+    while (!guard_process.wait(Deadline::after(kLookEvery))) {
+      output_.take();
+      if ((end_.verdict = watcher_.look())) end_.how = RunEnd::How::kDeadlock;
+      if (interrupt.raised()) end_.how = RunEnd::How::kInterrupted;
+      if (end_.how == RunEnd::How::kEnded && limit.expired()) describe_stuck(guard_process.pid());
+      if (end_.how != RunEnd::How::kEnded) break;
+    }
+    const bool ended = end_.how == RunEnd::How::kEnded;
+    if (ended) read_status();
+    std::vector<std::string> alive = end_all();
+    if (ended) end_.left = std::move(alive);
+    for (std::string& name : new_segments(before_)) {
+      if (ended) end_.left.push_back(std::move(name));
+    }
+    output_.take();
+    end_.output = output_.text();
+    end_.output_bytes = output_.total();
+    end_.seconds = static_cast<double>(monotonic_ns() - start) / 1e9;
+    return std::move(end_);
+  }
+
+ private:
+  os::Process start_guard() {
+    std::vector<std::string> environment = os::environment();
+    const auto [name, value] = watcher_.environment();
+    environment.push_back(name + "=" + value);
+    for (const auto& [key, text] : request_.environment) environment.push_back(key + "=" + text);
+    auto process = os::fork_process();
+    if (!process) guard(request_, report_.write, printed_.write, std::move(environment));
+    report_.write.reset();
+    printed_.write.reset();
+    return std::move(*process);
+  }
+  void describe_stuck(int guard_pid) {
+    end_.how = RunEnd::How::kStuck;
+    end_.waits = watcher_.waits();
+    const auto cpu = [&] {
+      double sum = 0;
+      for (const int pid : tree_below(guard_pid)) sum += cpu_of(pid);
+      return sum;
+    };
+    const double before = cpu();
+    const Deadline second = Deadline::after(std::chrono::seconds(1));
+    while (!second.expired()) {
+      output_.take();
+      (void)watcher_.look();
+    }
+    end_.cpu_seconds = cpu() - before;
+  }
+  // Nothing came: the guard was killed.
+  void read_status() {
+    std::array<int, 2> numbers{0, SIGKILL};
+    const auto into = std::as_writable_bytes(std::span(numbers));
+    if (os::read_full(report_.read.get(), into, Deadline::after(std::chrono::seconds(1))) !=
+        into.size()) {
+      numbers = {0, SIGKILL};
+    }
+    end_.status = {.code = numbers[0], .signal = numbers[1]};
+  }
+
+  const RunRequest& request_;
+  std::set<std::string> before_;
+  shm::Watcher watcher_;
+  os::Pipe report_, printed_;
+  Output output_;
+  RunEnd end_;
+};
+
+}  // namespace
+
+RunEnd run_supervised(const RunRequest& request) { return Run(request).run(); }
+
+}  // namespace plab::lab

@@ -1,0 +1,48 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+// Runs a program that may do anything: hang, crash, print without end, leave processes behind, kill
+// its parent. Nothing of it is left afterwards, and what happened is known.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plab/os/process.h"
+#include "plab/shm/verdict.h"
+
+namespace plab::lab {
+
+struct RunRequest {
+  std::vector<std::string> argv;
+  std::vector<std::pair<std::string, std::string>> environment;  ///< added to this process's
+  std::filesystem::path folder;  ///< for the table of waits; made if it is not there
+  double seconds =
+      30;  ///< without an end after so long it is stuck; a deadlock is proved long before
+};
+
+struct RunEnd {
+  enum class How {
+    kEnded,        ///< see status
+    kDeadlock,     ///< see verdict
+    kStuck,        ///< no end, and no proof of a deadlock
+    kInterrupted,  ///< Ctrl-C
+  };
+  How how = How::kEnded;
+  os::ExitStatus status{};
+  std::optional<shm::Verdict> verdict;
+  std::vector<shm::Wait> waits;  ///< kStuck: who waited for what
+  double cpu_seconds = 0;        ///< kStuck: what it computed in the last second
+  double seconds = 0;
+  std::string output;  ///< what it printed: the beginning and the end, when it was much
+  std::uint64_t output_bytes = 0;
+  std::vector<std::string>
+      left;  ///< what was still there after its end, each in words; it is gone now
+};
+
+/// @blocks until it ends, is judged, or is stuck
+/// @throws SystemError when it cannot be started
+[[nodiscard]] RunEnd run_supervised(const RunRequest& request);
+
+}  // namespace plab::lab

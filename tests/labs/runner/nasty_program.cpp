@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// nasty_program HOW: does what a learner's program may do. Run by supervise_test under supervision.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "plab/mp/init.h"
+#include "plab/mp/simple_queue.h"
+
+namespace {
+
+std::atomic<bool> never{false};
+
+void fork_many() {
+  for (int i = 0; i < 50; ++i) {
+    if (fork() == 0) {
+      setsid();  // out of the process group
+      for (;;) pause();
+    }
+  }
+}
+
+void print_much() {
+  const std::vector<char> block(std::size_t{1} << 20U, 'x');
+  for (int i = 0; i < 1024; ++i) std::fwrite(block.data(), 1, block.size(), stdout);
+}
+
+void leave_segment() {
+  const int fd = shm_open("/nasty_program_left_this", O_CREAT | O_RDWR, 0600);
+  if (fd >= 0 && ftruncate(fd, 4096) != 0) std::abort();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  plab::mp::init(argc, argv);
+  const std::string how = argc > 1 ? argv[1] : "";
+  if (how == "busy") {
+    while (!never.load()) {
+    }
+  }
+  if (how == "fork-50") fork_many();
+  if (how == "segv") raise(SIGSEGV);
+  if (how == "kill-parent") {
+    kill(getppid(), SIGKILL);
+    for (;;) pause();
+  }
+  if (how == "print-1-gb") print_much();
+  if (how == "segment") leave_segment();
+  if (how == "deadlock") {
+    plab::mp::SimpleQueue<int> queue;
+    (void)queue.get(plab::Deadline::never());
+  }
+  if (how == "exit-9") std::exit(9);
+  std::puts("the end");
+}
