@@ -2,7 +2,7 @@
 #include "plab/base/error.h"
 
 #include <cxxabi.h>
-#include <string.h>
+#include <cstring>
 
 #include <cstdlib>
 #include <memory>

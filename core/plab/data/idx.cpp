@@ -103,7 +103,7 @@ template <typename From>
 Tensor convert(std::string_view values, const Header& header, const std::string& name,
                IdxValues wanted) {
   const bool labels = wanted == IdxValues::kLabels;
-  const Tensor out = Tensor::empty(header.shape, labels ? DType::kI64 : DType::kF32);
+  Tensor out = Tensor::empty(header.shape, labels ? DType::kI64 : DType::kF32);
   const std::size_t count = values.size() / sizeof(From);
   for (std::size_t i = 0; i < count; ++i) {
     const From value = big_endian<From>(values.data() + i * sizeof(From));
@@ -118,6 +118,7 @@ Tensor convert(std::string_view values, const Header& header, const std::string&
       }
     }
     if (labels) {
+      // NOLINTNEXTLINE(bugprone-signed-char-misuse): int8 is one of the types
       out.data<std::int64_t>()[i] = static_cast<std::int64_t>(value);
     } else {
       out.data<float>()[i] = static_cast<float>(value);

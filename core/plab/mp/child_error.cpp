@@ -46,7 +46,7 @@ void add_layers(const std::exception_ptr& error, std::vector<ChildError::Layer>&
 const void* object_of(const std::exception_ptr& error) {
   static_assert(sizeof error == sizeof(void*));
   const void* object = nullptr;
-  std::memcpy(&object, &error, sizeof object);
+  std::memcpy(&object, static_cast<const void*>(&error), sizeof object);
   return object;
 }
 

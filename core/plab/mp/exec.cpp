@@ -44,6 +44,7 @@ bool parse_numbers(const char* text, Numbers& numbers) {
   unsigned long long start = 0;
   int other_thread = 0;
   int end = 0;
+  // NOLINTNEXTLINE(cert-err34-c): the widths keep each number in its type
   if (std::sscanf(text, "%9d,%9d,%20llu,%1d%n", &numbers.connections, &numbers.parent.identity.pid,
                   &start, &other_thread, &end) != 4) {
     return false;

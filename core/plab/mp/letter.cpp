@@ -114,6 +114,7 @@ Letter::Letter(const Job& job, const ChildInfo& info) {
 
 std::vector<int> Letter::connections() const {
   std::vector<int> numbers;
+  numbers.reserve(connections_.size());
   for (const auto& connection : connections_) numbers.push_back(connection.get());
   return numbers;
 }

@@ -269,6 +269,7 @@ std::vector<Tensor> reachable_leaves(std::span<const Tensor> outputs) {
     if (const auto* const leaf = dynamic_cast<const AccumulateGrad*>(node)) {
       leaves.push_back(leaf->leaf());
     }
+    // NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): no null is ever in `level`
     for (const Edge& edge : node->edges()) {
       if (edge != nullptr && seen.insert(edge.get()).second) level.push_back(edge.get());
     }

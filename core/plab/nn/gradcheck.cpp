@@ -43,10 +43,7 @@ double* element(const Tensor& tensor, std::int64_t i) {
   return tensor.data<double>() + offset;
 }
 
-}  // namespace
-
-std::string gradcheck(const std::function<Tensor(std::span<const Tensor>)>& function,
-                      std::span<const Tensor> inputs, const GradcheckOptions& options) {
+void check_inputs(std::span<const Tensor> inputs) {
   bool any = false;
   for (const Tensor& input : inputs) {
     if (!input.requires_grad()) continue;
@@ -59,34 +56,48 @@ std::string gradcheck(const std::function<Tensor(std::span<const Tensor>)>& func
     input.set_grad(Tensor());
   }
   if (!any) throw ContractError("[nn.gradcheck] no input requires a gradient");
+}
 
+/// The slope of `value` along x, from both sides.
+double slope(double& x, double eps, const std::function<double()>& value) {
+  const double before = x;
+  x = before + eps;
+  const double above = value();
+  x = before - eps;
+  const double below = value();
+  x = before;
+  return (above - below) / (2 * eps);
+}
+
+}  // namespace
+
+std::string gradcheck(const std::function<Tensor(std::span<const Tensor>)>& function,
+                      std::span<const Tensor> inputs, const GradcheckOptions& options) {
+  check_inputs(inputs);
   const Tensor output = function(inputs);
   const Tensor weights = weights_for(output);
   output.backward(weights);
   const NoGrad no_grad;
-  std::string problem;
+  const auto value = [&] { return weighted(function(inputs), weights); };
+  std::vector<Tensor> grads;
+  grads.reserve(inputs.size());
+  for (const Tensor& input : inputs) {
+    grads.push_back(input.requires_grad() ? input.grad() : Tensor());
+    if (input.requires_grad()) input.set_grad(Tensor());
+  }
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     if (!inputs[k].requires_grad()) continue;
-    const Tensor grad = inputs[k].grad();
-    inputs[k].set_grad(Tensor());
-    const auto got = grad.defined() ? grad.to_vector<double>() : std::vector<double>();
-    for (std::int64_t i = 0; i < inputs[k].numel() && problem.empty(); ++i) {
-      double& x = *element(inputs[k], i);
-      const double before = x;
-      x = before + options.eps;
-      const double above = weighted(function(inputs), weights);
-      x = before - options.eps;
-      const double below = weighted(function(inputs), weights);
-      x = before;
-      const double numeric = (above - below) / (2 * options.eps);
+    const auto got = grads[k].defined() ? grads[k].to_vector<double>() : std::vector<double>();
+    for (std::int64_t i = 0; i < inputs[k].numel(); ++i) {
+      const double numeric = slope(*element(inputs[k], i), options.eps, value);
       const double tape = got.empty() ? 0 : got[static_cast<std::size_t>(i)];
       if (!(std::abs(tape - numeric) <= options.atol + options.rtol * std::abs(numeric))) {
-        problem = fmt::format("input {}, element {} of {}: backward gives {}, differences give {}",
-                              k, i, inputs[k].sizes().str(), tape, numeric);
+        return fmt::format("input {}, element {} of {}: backward gives {}, differences give {}", k,
+                           i, inputs[k].sizes().str(), tape, numeric);
       }
     }
   }
-  return problem;
+  return {};
 }
 
 }  // namespace plab::nn

@@ -162,7 +162,7 @@ Tensor mse_loss(const Tensor& a, const Tensor& b, Reduction reduction) {
                                  a.sizes().str(), b.sizes().str()));
   }
   const Tensor difference = sub(a, b);
-  const Tensor squares = mul(difference, difference);
+  Tensor squares = mul(difference, difference);
   if (reduction == Reduction::kNone) return squares;
   return reduction == Reduction::kSum ? sum(squares) : mean(squares);
 }

@@ -88,8 +88,8 @@ class Module {
   Tensor register_parameter(std::string name, const Tensor& value);
   Tensor register_buffer(std::string name, const Tensor& value);
   template <typename M>
-  std::shared_ptr<M> register_module(std::string name, std::shared_ptr<M> module) {
-    add_child(std::move(name), module);
+  std::shared_ptr<M> register_module(const std::string& name, std::shared_ptr<M> module) {
+    add_child(name, module);
     return module;
   }
 

@@ -60,7 +60,7 @@ class Node : public GradNode {
   Node& operator=(const Node&) = delete;
 
   /// PyTorch's name of the operation, for example "AddBackward0".
-  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] std::string_view name() const noexcept override = 0;
   /// From the gradient of the output to those of the inputs: fills grads[i] where needs(i). One
   /// left undefined counts as zero. Runs with recording off.
   virtual void apply(const Tensor& grad, std::span<Tensor> grads) = 0;

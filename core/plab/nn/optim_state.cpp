@@ -44,7 +44,7 @@ class StateReader {
       problems_.push_back(name + " is missing");
       return {};
     }
-    const Tensor tensor = found->second;
+    Tensor tensor = found->second;
     left_.erase(found);
     if (tensor.defined() && tensor.sizes() == shape) return tensor;
     problems_.push_back(fmt::format("{} has shape {}, wanted {}", name,
@@ -71,6 +71,7 @@ void Optimizer::load_state_dict(const StateDict& state) {
   std::vector<Option> wanted = options();
   wanted.push_back({"lr", &lr_});
   std::vector<Tensor> settings;
+  settings.reserve(wanted.size());
   for (const Option& option : wanted) {
     settings.push_back(reader.take(fmt::format("param_groups.0.{}", option.name), {}));
   }

@@ -19,7 +19,7 @@ namespace plab::os {
 /// @threads of one thread only @fork the child starts with the same mask
 class SignalBlock {
  public:
-  explicit SignalBlock(std::initializer_list<int> numbers);
+  SignalBlock(std::initializer_list<int> numbers);
   SignalBlock(const SignalBlock&) = delete;
   SignalBlock& operator=(const SignalBlock&) = delete;
   ~SignalBlock();
