@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -17,6 +18,7 @@
 #include "plab/os/pipe.h"
 #include "plab/os/proc.h"
 #include "plab/os/signals.h"
+#include "plab/shm/segment.h"
 #include "plab/shm/watcher.h"
 
 namespace plab::lab {
@@ -130,11 +132,33 @@ std::set<std::string> segments() {
   return {names.begin(), names.end()};
 }
 
-/// Names in /dev/shm that are new; removes them.
-std::vector<std::string> new_segments(const std::set<std::string>& before) {
+/// Whether any living process maps a file of /dev/shm.
+bool is_mapped(const std::string& name) {
+  for (const std::string& pid : os::list_folder("/proc", "")) {
+    if (std::isdigit(static_cast<unsigned char>(pid[0])) == 0) continue;
+    try {
+      if (os::read_file("/proc/" + pid + "/maps").find("/dev/shm/" + name) != std::string::npos) {
+        return true;
+      }
+    } catch (const std::exception&) {
+      continue;  // it is gone, or another user's
+    }
+  }
+  return false;
+}
+
+/// Names in /dev/shm that are new and of this run; removes them. Other programs make and remove
+/// theirs at the same time: a name of plab's says who made it, and of another's it is ours when it
+/// is new and nobody uses it.
+std::vector<std::string> new_segments(const std::set<std::string>& before,
+                                      const std::set<int>& members) {
   std::vector<std::string> out;
   for (const std::string& name : segments()) {
     if (before.contains(name)) continue;
+    shm::SegmentName parts;
+    const bool is_plabs = name.starts_with("plab_");
+    if (is_plabs && !shm::SegmentName::parse("/" + name, parts)) continue;
+    if (is_plabs ? !members.contains(static_cast<int>(parts.pid)) : is_mapped(name)) continue;
     std::error_code problem;
     const auto bytes = std::filesystem::file_size("/dev/shm/" + name, problem);
     out.push_back(fmt::format("/dev/shm/{} ({} bytes)", name, problem ? 0 : bytes));
@@ -182,16 +206,18 @@ class Run {
     const os::InterruptFlag interrupt;
     while (!guard_process.wait(Deadline::after(kLookEvery))) {
       output_.take();
+      note_members(guard_process.pid());
       if ((end_.verdict = watcher_.look())) end_.how = RunEnd::How::kDeadlock;
       if (interrupt.raised()) end_.how = RunEnd::How::kInterrupted;
       if (end_.how == RunEnd::How::kEnded && limit.expired()) describe_stuck(guard_process.pid());
       if (end_.how != RunEnd::How::kEnded) break;
     }
+    note_members(guard_process.pid());
     const bool ended = end_.how == RunEnd::How::kEnded;
     if (ended) read_status();
     std::vector<std::string> alive = end_all();
     if (ended) end_.left = std::move(alive);
-    for (std::string& name : new_segments(before_)) {
+    for (std::string& name : new_segments(before_, members_)) {
       if (ended) end_.left.push_back(std::move(name));
     }
     output_.take();
@@ -212,6 +238,10 @@ class Run {
     report_.write.reset();
     printed_.write.reset();
     return std::move(*process);
+  }
+  void note_members(int guard_pid) {
+    for (const int pid : tree_below(guard_pid)) members_.insert(pid);
+    for (const auto& who : watcher_.processes()) members_.insert(who.pid);
   }
   void describe_stuck(int guard_pid) {
     end_.how = RunEnd::How::kStuck;
@@ -242,6 +272,7 @@ class Run {
 
   const RunRequest& request_;
   std::set<std::string> before_;
+  std::set<int> members_;  // the pids of all processes of the run, as far as they were seen
   shm::Watcher watcher_;
   os::Pipe report_, printed_;
   Output output_;

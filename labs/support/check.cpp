@@ -97,10 +97,10 @@ int code_of(const json& result) {
 
 int run_all(const Options& options, std::span<const CheckCase> cases) {
   std::int64_t required = 0;
+  mp::set_start_method(method_named(options.method));
   for (int round = 0; round < options.repeat; ++round) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
     CheckRun run(seed, method_named(options.method));
-    mp::set_start_method(run.start_method());
     for (const CheckCase& one : cases) {
       if (auto wrong = run_case(one, run)) {
         (*wrong)["seed"] = seed;

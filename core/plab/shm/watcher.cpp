@@ -56,4 +56,13 @@ std::optional<Verdict> Watcher::look() {
 
 std::vector<Wait> Watcher::waits() const { return WaitGraph(*table_).describe_all(); }
 
+std::vector<os::ProcessIdentity> Watcher::processes() const {
+  std::vector<os::ProcessIdentity> all;
+  for (const auto& entry : table_->processes) {
+    const std::uint64_t who = entry.who.load();
+    if (who != 0) all.push_back(os::ProcessIdentity::from_packed(who));
+  }
+  return all;
+}
+
 }  // namespace plab::shm

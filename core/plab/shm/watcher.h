@@ -39,6 +39,8 @@ class Watcher {
   [[nodiscard]] std::optional<Verdict> look();
   /// Everything that waits now, for the account of a program that is stuck without a proof.
   [[nodiscard]] std::vector<Wait> waits() const;
+  /// The processes that have entered themselves, dead ones too, as long as their places last (256).
+  [[nodiscard]] std::vector<os::ProcessIdentity> processes() const;
 
  private:
   /// A thread in a wait, by the number of the wait.

@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <optional>
+#include <thread>
 
+#include "plab/os/file.h"
+#include "plab/os/mapping.h"
 #include "plab/os/proc.h"
 #include "plab/os/temp.h"
 
@@ -73,6 +77,27 @@ TEST_CASE("a segment that is left behind is named and removed", "[lab][supervise
   REQUIRE(end.left.size() == 1);
   CHECK(end.left.front() == "/dev/shm/nasty_program_left_this (4096 bytes)");
   CHECK_FALSE(std::filesystem::exists("/dev/shm/nasty_program_left_this"));
+}
+
+TEST_CASE("what other programs have in /dev/shm is left alone", "[lab][supervise]") {
+  const std::string ours = "/dev/shm/supervise_test_has_this";
+  const std::string named = "/dev/shm/plab_1_1_0_abcdefabcdefabcd";
+  std::optional<os::Mapping> mapping;
+  const os::TempFolder folder;
+  // Both come into being while the program runs.
+  std::jthread other([&] {
+    while (!std::filesystem::exists(folder.path() / "waits" / "waits")) std::this_thread::yield();
+    mapping = os::Mapping::file(ours, Bytes{4096}, os::Mapping::File::kCreate);
+    os::write_file(named, "x");
+  });
+  const RunEnd end = run_supervised({.argv = {PLAB_NASTY_PROGRAM, "busy"},
+                                     .environment = {},
+                                     .folder = folder.path() / "waits",
+                                     .seconds = 0.5});
+  other.join();
+  CHECK(std::filesystem::remove(ours));
+  CHECK(std::filesystem::remove(named));
+  CHECK(end.left.empty());
 }
 
 }  // namespace
