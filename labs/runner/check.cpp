@@ -104,6 +104,7 @@ void judge_end(const Lab& lab, const RunEnd& end, bool has_result, CheckResult& 
       result.seen =
           fmt::format("no end after {:.0f} s; in the last second it computed for {:.1f} s",
                       end.seconds, end.cpu_seconds);
+      for (const std::string& line : end.processes) result.seen += "\n" + line;
       for (const shm::Wait& wait : end.waits) {
         result.seen += fmt::format("\n{} {} at {}:{}", shm::who_waits(wait), shm::what_for(wait),
                                    wait.file, wait.line);

@@ -110,6 +110,29 @@ std::string command_of(int pid) {
   }
 }
 
+std::string line_of(const std::string& path) {
+  try {
+    const std::string text = os::read_file(path);
+    return text.substr(0, text.find('\n'));
+  } catch (const std::exception&) {
+    return "?";
+  }
+}
+
+/// "process 4711 (lab_01) thread 4711: S in futex_do_wait", for each thread.
+std::vector<std::string> threads_in_words(int pid) {
+  std::vector<std::string> out;
+  for (const std::string& tid : os::list_folder(fmt::format("/proc/{}/task", pid), "")) {
+    const std::string folder = fmt::format("/proc/{}/task/{}", pid, tid);
+    const std::string stat = line_of(folder + "/stat");
+    const auto after_name = stat.rfind(')');
+    const char state = after_name == std::string::npos ? '?' : stat[after_name + 2];
+    out.push_back(fmt::format("process {} ({}) thread {}: {} in {}", pid, command_of(pid), tid,
+                              state, line_of(folder + "/wchan")));
+  }
+  return out;
+}
+
 /// Ends everything that is a child of this process, or becomes one meanwhile (it is a subreaper).
 /// Returns those that were alive.
 std::vector<std::string> end_all() {
@@ -246,6 +269,9 @@ class Run {
   void describe_stuck(int guard_pid) {
     end_.how = RunEnd::How::kStuck;
     end_.waits = watcher_.waits();
+    for (const int pid : tree_below(guard_pid)) {
+      for (std::string& line : threads_in_words(pid)) end_.processes.push_back(std::move(line));
+    }
     const auto cpu = [&] {
       double sum = 0;
       for (const int pid : tree_below(guard_pid)) sum += cpu_of(pid);

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <sstream>
+#include <string>
 
 #include "plab/base/error.h"
 #include "plab/base/log.h"
@@ -107,20 +107,23 @@ void Mapping::reset() noexcept {
   size_ = 0;
 }
 
-bool is_shared_memory(const void* address) {
+MemoryPlace memory_place(const void* address) {
   const auto wanted = reinterpret_cast<std::uintptr_t>(address);
   std::istringstream lines(read_file("/proc/self/maps"));
-  for (std::string line; std::getline(lines, line);) {  // "7f12-7f34 rw-s ..."
+  for (std::string line; std::getline(lines, line);) {  // "7f12-7f34 rw-s 1000 00:01 4711 /memfd:x"
     std::uintptr_t from = 0;
     std::uintptr_t to = 0;
-    const char* const end = line.data() + line.size();
-    const auto first = std::from_chars(line.data(), end, from, 16);
-    if (first.ec != std::errc() || first.ptr == end) continue;
-    const auto second = std::from_chars(first.ptr + 1, end, to, 16);
-    if (second.ec != std::errc() || wanted < from || wanted >= to) continue;
-    return end - second.ptr > 4 && second.ptr[4] == 's';
+    std::uint64_t offset = 0;
+    char dash = 0;
+    std::string flags;
+    std::string device;
+    std::uint64_t inode = 0;
+    std::istringstream fields(line);
+    fields >> std::hex >> from >> dash >> to >> flags >> offset >> device >> std::dec >> inode;
+    if (!fields || wanted < from || wanted >= to) continue;
+    return {flags.size() > 3 && flags[3] == 's', inode, offset + (wanted - from)};
   }
-  return false;
+  return {};
 }
 
 std::size_t page_size() noexcept {

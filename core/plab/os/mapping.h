@@ -74,9 +74,15 @@ class Mapping {
   std::size_t size_ = 0;
 };
 
-/// Whether the byte at `address` is in a shared mapping of this process: what a forked child writes
-/// there is seen by its parent. False for an address that is not mapped.
-[[nodiscard]] bool is_shared_memory(const void* address);
+/// What is behind an address of this process.
+struct MemoryPlace {
+  bool shared = false;       ///< what a forked child writes there is seen by its parent
+  std::uint64_t inode = 0;   ///< of the file or memfd; 0: none
+  std::uint64_t offset = 0;  ///< in it; the same in every process that maps it
+};
+/// All zeros for an address that is not mapped. Reads /proc/self/maps.
+/// @throws SystemError when /proc is not there
+[[nodiscard]] MemoryPlace memory_place(const void* address);
 
 /// The size of a page of memory.
 [[nodiscard]] std::size_t page_size() noexcept;

@@ -55,10 +55,8 @@ struct PendingFinalizer {
   std::uint32_t block = 0;
 };
 
-/// Where in the job's shared memory an address is, and who has a reference to the block around it.
+/// Who has a reference to the block around an address.
 struct Place {
-  std::uint64_t arena = 0;
-  std::uint64_t offset = 0;
   std::vector<std::int32_t> holders;  ///< pids
   bool more_may_come = false;  ///< a handle of the block is in a message that nobody has read
 };

@@ -26,8 +26,6 @@ std::optional<Place> Registry::place_of(const void* address) {
     const std::byte* const begin = use->arena->at(0);
     if (at < begin || at >= begin + use->arena->bytes()) continue;
     Place place;
-    place.arena = id;
-    place.offset = static_cast<std::uint64_t>(at - begin);
     place.more_may_come = true;  // a block that this process does not know
     for (const auto& [block, ref] : use->refs) {
       if (at < ref->data || at >= ref->data + ref->bytes) continue;

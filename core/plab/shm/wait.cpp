@@ -20,7 +20,6 @@ thread_local constinit const std::source_location* t_call_site = nullptr;
 struct OuterWait {
   bool active = false;
   WaitRecord record;
-  bool is_private = false;  // a lock in memory that only this process has
 };
 thread_local OuterWait t_wait;
 
@@ -46,8 +45,6 @@ void copy_function(std::array<char, 64>& into, const char* text) {
 }
 
 void set_enders(WaitRecord& record, const Place& place) {
-  record.object[0] = place.arena;
-  record.object[1] = place.offset;
   record.enders_kind = Enders::kUnknown;
   if (place.more_may_come || place.holders.size() > kMostEnders) return;
   record.enders_kind = Enders::kProcesses;
@@ -94,11 +91,14 @@ void find_enders(OuterWait& wait, const WaitSite& site, pid_t owner_pid, pid_t o
     default:
       break;
   }
-  const auto place = Registry::instance().place_of(site.object);
-  wait.is_private = !place && !os::is_shared_memory(site.object);
-  if (wait.is_private) set_private(record, site.object);
-  if (place) set_enders(record, *place);
-  if (site.kind == WaitKind::kMutex) set_lock(record, wait.is_private, owner_pid, owner_tid);
+  const os::MemoryPlace memory = os::memory_place(site.object);
+  record.object[0] = memory.inode;
+  record.object[1] = memory.offset;
+  if (!memory.shared) set_private(record, site.object);
+  // Of a lock its owner is all that counts. (And the registry, which is asked below, waits for
+  // locks while it holds its own.)
+  if (site.kind == WaitKind::kMutex) return set_lock(record, !memory.shared, owner_pid, owner_tid);
+  if (const auto place = Registry::instance().place_of(site.object)) set_enders(record, *place);
 }
 
 WaitRecord new_record(const WaitSite& site, Deadline deadline) {
@@ -144,7 +144,6 @@ WaitScope::WaitScope(const WaitSite& site, Deadline deadline) noexcept
   if (table == nullptr || t_wait.active) return;
   recorded_ = true;
   t_wait.active = true;
-  t_wait.is_private = false;
   t_wait.record = new_record(site, deadline);
   wait_table::write(*table, t_wait.record, true);
 }

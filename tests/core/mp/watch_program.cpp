@@ -19,6 +19,7 @@
 #include "plab/mp/process.h"
 #include "plab/mp/queue.h"
 #include "plab/mp/simple_queue.h"
+#include "plab/mp/spawn.h"
 #include "plab/mp/sync.h"
 #include "plab/shm/mutex.h"
 
@@ -216,6 +217,21 @@ int healthy(std::uint64_t seed) {
   return sum == std::int64_t{count} * (count - 1) / 2 ? 0 : 1;
 }
 
+// All of them look for the memory of their arguments at the same moment, under one lock.
+int spawn_many() {
+  for (int round = 0; round < 12; ++round) {
+    const mp::Barrier all(6);
+    const mp::SimpleQueue<int> queue;
+    mp::spawn(
+        [](int rank, mp::Barrier barrier, mp::SimpleQueue<int> out) {
+          (void)barrier.wait(kNever);
+          out.put(rank, kNever);
+        },
+        std::tuple(all, queue), 6);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -223,6 +239,7 @@ int main(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const std::string name = argc > 1 ? argv[1] : "";
   if (name == "healthy") return healthy(std::strtoull(argv[2], nullptr, 10));
+  if (name == "spawn-many") return spawn_many();
   if (name == "two-locks") lock_ring(2);
   if (name == "three-locks") lock_ring(3);
   if (name == "two-threads") two_threads();

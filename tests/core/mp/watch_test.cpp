@@ -93,6 +93,19 @@ TEST_CASE("a healthy program gets no verdict, however long its waits are", "[mp]
   CHECK(test::run_healthy(0, 40) == "");
 }
 
+// Those that waited for the lock of the job's log asked the registry who holds it, whose own lock
+// they had.
+TEST_CASE("a wait inside plab's own books is written down without waiting for them",
+          "[mp][watch]") {
+  Watched watched({"spawn-many"});
+  const auto verdict = watched.verdict();
+  INFO((verdict ? verdict->text() : ""));
+  CHECK_FALSE(verdict.has_value());
+  const auto status = watched.program().wait(test::patience());
+  REQUIRE(status.has_value());
+  CHECK(status->success());
+}
+
 TEST_CASE("a stuck program that is killed is no verdict, and its table is read without it",
           "[mp][watch]") {
   Watched watched({"event"});
