@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process_tree.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <filesystem>
+#include <sstream>
+
+#include "plab/os/file.h"
+#include "plab/shm/segment.h"
+
+namespace plab::lab {
+
+namespace {
+
+std::vector<int> children_of(int pid) {
+  std::vector<int> all;
+  try {
+    for (const std::string& tid : os::list_folder(fmt::format("/proc/{}/task", pid), "")) {
+      std::istringstream list(os::read_file(fmt::format("/proc/{}/task/{}/children", pid, tid)));
+      for (int child = 0; list >> child;) all.push_back(child);
+    }
+  } catch (const std::exception&) {
+    return all;  // it is gone
+  }
+  return all;
+}
+
+std::string line_of(const std::string& path) {
+  try {
+    const std::string text = os::read_file(path);
+    return text.substr(0, text.find('\n'));
+  } catch (const std::exception&) {
+    return "?";
+  }
+}
+
+/// Whether any living process maps a file of /dev/shm.
+bool is_mapped(const std::string& name) {
+  for (const std::string& pid : os::list_folder("/proc", "")) {
+    if (std::isdigit(static_cast<unsigned char>(pid[0])) == 0) continue;
+    try {
+      if (os::read_file("/proc/" + pid + "/maps").find("/dev/shm/" + name) != std::string::npos) {
+        return true;
+      }
+    } catch (const std::exception&) {
+      continue;  // it is gone, or another user's
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+double cpu_of(int pid) {
+  try {
+    const std::string stat = os::read_file(fmt::format("/proc/{}/stat", pid));
+    std::istringstream fields(stat.substr(stat.rfind(')') + 2));
+    std::string skip;
+    for (int field = 3; field < 14; ++field) fields >> skip;
+    double user = 0;
+    double system = 0;
+    fields >> user >> system;
+    return (user + system) / 100;
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
+std::vector<int> tree_below(int pid) {
+  std::vector<int> all = children_of(pid);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::vector<int> below = children_of(all[i]);
+    all.insert(all.end(), below.begin(), below.end());
+  }
+  return all;
+}
+
+std::string command_of(int pid) {
+  try {
+    std::string name = os::read_file(fmt::format("/proc/{}/comm", pid));
+    while (!name.empty() && name.back() == '\n') name.pop_back();
+    return name;
+  } catch (const std::exception&) {
+    return "?";
+  }
+}
+
+std::vector<std::string> threads_in_words(int pid) {
+  std::vector<std::string> out;
+  for (const std::string& tid : os::list_folder(fmt::format("/proc/{}/task", pid), "")) {
+    const std::string folder = fmt::format("/proc/{}/task/{}", pid, tid);
+    const std::string stat = line_of(folder + "/stat");
+    const auto after_name = stat.rfind(')');
+    const char state = after_name == std::string::npos ? '?' : stat[after_name + 2];
+    out.push_back(fmt::format("process {} ({}) thread {}: {} in {}", pid, command_of(pid), tid,
+                              state, line_of(folder + "/wchan")));
+  }
+  return out;
+}
+
+std::set<std::string> segments() {
+  const auto names = os::list_folder("/dev/shm", "");
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> new_segments(const std::set<std::string>& before,
+                                      const std::set<int>& members) {
+  std::vector<std::string> out;
+  for (const std::string& name : segments()) {
+    if (before.contains(name)) continue;
+    shm::SegmentName parts;
+    const bool is_plabs = name.starts_with("plab_");
+    if (is_plabs && !shm::SegmentName::parse("/" + name, parts)) continue;
+    if (is_plabs ? !members.contains(static_cast<int>(parts.pid)) : is_mapped(name)) continue;
+    std::error_code problem;
+    const auto bytes = std::filesystem::file_size("/dev/shm/" + name, problem);
+    out.push_back(fmt::format("/dev/shm/{} ({} bytes)", name, problem ? 0 : bytes));
+    std::filesystem::remove("/dev/shm/" + name, problem);
+  }
+  return out;
+}
+
+}  // namespace plab::lab

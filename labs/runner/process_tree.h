@@ -1,0 +1,27 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+// What /proc says about the processes of a run, and what they left in /dev/shm.
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace plab::lab {
+
+/// utime + stime of a process, in seconds; 0 when it is gone.
+[[nodiscard]] double cpu_of(int pid);
+/// Its children, theirs, and so on.
+[[nodiscard]] std::vector<int> tree_below(int pid);
+/// The name of its program; "?" when it is gone.
+[[nodiscard]] std::string command_of(int pid);
+/// "process 4711 (lab_01) thread 4711: S in futex_do_wait", for each thread.
+[[nodiscard]] std::vector<std::string> threads_in_words(int pid);
+/// The names in /dev/shm.
+[[nodiscard]] std::set<std::string> segments();
+/// Names in /dev/shm that are new since `before` and of a run with the processes `members`; removes
+/// them. Other programs make and remove theirs at the same time: a name of plab's says who made it,
+/// and another's is of the run when it is new and nobody uses it.
+[[nodiscard]] std::vector<std::string> new_segments(const std::set<std::string>& before,
+                                                    const std::set<int>& members);
+
+}  // namespace plab::lab
