@@ -9,10 +9,10 @@
 #include <optional>
 #include <thread>
 
-#include "plab/os/file.h"
 #include "plab/os/mapping.h"
 #include "plab/os/proc.h"
 #include "plab/os/temp.h"
+#include "plab/shm/block.h"
 
 namespace plab::lab {
 namespace {
@@ -81,14 +81,14 @@ TEST_CASE("a segment that is left behind is named and removed", "[lab][supervise
 
 TEST_CASE("what other programs have in /dev/shm is left alone", "[lab][supervise]") {
   const std::string ours = "/dev/shm/supervise_test_has_this";
-  const std::string named = "/dev/shm/plab_1_1_0_abcdefabcdefabcd";
   std::optional<os::Mapping> mapping;
+  shm::Block named;
   const os::TempFolder folder;
   // Both come into being while the program runs.
   std::jthread other([&] {
     while (!std::filesystem::exists(folder.path() / "waits" / "waits")) std::this_thread::yield();
     mapping = os::Mapping::file(ours, Bytes{4096}, os::Mapping::File::kCreate);
-    os::write_file(named, "x");
+    named = shm::Block::allocate_named(Bytes{4096});
   });
   const RunEnd end = run_supervised({.argv = {PLAB_NASTY_PROGRAM, "busy"},
                                      .environment = {},
@@ -96,7 +96,7 @@ TEST_CASE("what other programs have in /dev/shm is left alone", "[lab][supervise
                                      .seconds = 0.5});
   other.join();
   CHECK(std::filesystem::remove(ours));
-  CHECK(std::filesystem::remove(named));
+  CHECK(std::filesystem::exists("/dev/shm" + named.name()));
   CHECK(end.left.empty());
 }
 
