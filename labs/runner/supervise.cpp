@@ -9,7 +9,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <set>
 #include <sstream>
 
 #include "plab/base/deadline.h"
@@ -18,6 +17,7 @@
 #include "plab/os/proc.h"
 #include "plab/os/signals.h"
 #include "plab/shm/watcher.h"
+#include "segments.h"
 
 namespace plab::lab {
 
@@ -125,24 +125,6 @@ std::vector<std::string> end_all() {
   return alive;
 }
 
-std::set<std::string> segments() {
-  const auto names = os::list_folder("/dev/shm", "");
-  return {names.begin(), names.end()};
-}
-
-/// Names in /dev/shm that are new; removes them.
-std::vector<std::string> new_segments(const std::set<std::string>& before) {
-  std::vector<std::string> out;
-  for (const std::string& name : segments()) {
-    if (before.contains(name)) continue;
-    std::error_code problem;
-    const auto bytes = std::filesystem::file_size("/dev/shm/" + name, problem);
-    out.push_back(fmt::format("/dev/shm/{} ({} bytes)", name, problem ? 0 : bytes));
-    std::filesystem::remove("/dev/shm/" + name, problem);
-  }
-  return out;
-}
-
 /// The guard: a process between this one and the program. The program may kill its parent; then it
 /// kills the guard, and this process is still there.
 [[noreturn]] void guard(const RunRequest& request, const os::UniqueFd& report,
@@ -167,7 +149,6 @@ class Run {
  public:
   explicit Run(const RunRequest& request)
       : request_(request),
-        before_(segments()),
         watcher_(request.folder),
         report_(os::create_pipe()),
         printed_(os::create_pipe()),
@@ -191,7 +172,7 @@ class Run {
     if (ended) read_status();
     std::vector<std::string> alive = end_all();
     if (ended) end_.left = std::move(alive);
-    for (std::string& name : new_segments(before_)) {
+    for (std::string& name : segments_.remove_left()) {
       if (ended) end_.left.push_back(std::move(name));
     }
     output_.take();
@@ -241,7 +222,7 @@ class Run {
   }
 
   const RunRequest& request_;
-  std::set<std::string> before_;
+  SegmentAudit segments_;
   shm::Watcher watcher_;
   os::Pipe report_, printed_;
   Output output_;
