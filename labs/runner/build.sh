@@ -165,6 +165,15 @@ explain_failure() {
     "full log: $log"
 }
 
+# So that an editor knows the flags of every file, labs/NN_id/lab.cpp among them. A link that leads
+# somewhere stays; a tree that cannot be written goes without.
+link_compile_commands() {
+  if [ ! -e "$root/compile_commands.json" ]; then
+    ln -sfn "$build/compile_commands.json" "$root/compile_commands.json" 2>/dev/null
+  fi
+  return 0
+}
+
 build_goal() {
   local log=$build/.lab/build.log began=$build/.lab/began targets=()
   : >"$log"
@@ -180,5 +189,6 @@ build_goal() {
     run_logged "building" "$log" ninja -C "$build" -j "$(count_jobs)" ${targets[@]+"${targets[@]}"} ||
     explain_failure $?
   clear_progress
+  link_compile_commands
   mv -f "$began.$goal" "$build/.lab/$goal.stamp" # as old as the start: later edits are newer
 }

@@ -11,6 +11,7 @@
 #include "plab/os/file.h"
 #include "plab/os/temp.h"
 #include "progress.h"
+#include "show.h"
 
 namespace plab::lab {
 
@@ -162,12 +163,18 @@ CheckResult run_check(const Context& context, const Lab& lab, const std::string&
                       const CheckOptions& options) {
   const os::TempFolder folder("plab-check-");
   const std::filesystem::path file = folder.path() / "result.json";
+  std::optional<Recording> recording;
+  std::vector<std::pair<std::string, std::string>> variables{{"PLAB_CHECK_RESULT", file.string()}};
+  if (options.timeline == CheckOptions::Timeline::kYes) {
+    variables.push_back(recording.emplace(context, lab).environment());
+  }
   const RunEnd end = run_supervised(
       {.argv = {(context.build / "labs" / target).string(), "--seed", std::to_string(options.seed),
                 "--repeat", std::to_string(options.repeat), "--start-method", options.start_method},
-       .environment = {{"PLAB_CHECK_RESULT", file.string()}},
+       .environment = std::move(variables),
        .folder = folder.path() / "waits",
        .seconds = 20.0 + 2.0 * options.repeat});
+  if (recording) recording->finish(fmt::format("lab {} {}: check", lab.short_name(), lab.id));
   CheckResult result;
   const bool has_result = take_result(file, result);
   judge_end(lab, end, has_result, result);
@@ -244,7 +251,7 @@ int check_one(const Context& context, const Lab& lab, const CheckOptions& option
 }  // namespace
 
 int run_check_verb(const Context& context, const Arguments& arguments) {
-  CheckOptions options;
+  CheckOptions options{.timeline = CheckOptions::Timeline::kYes};
   std::string name;
   bool all = false;
   bool as_json = false;

@@ -27,6 +27,7 @@ struct CheckOptions {
   std::uint64_t seed = 1;
   int repeat = 1;
   std::string start_method = "fork";
+  enum class Timeline { kNo, kYes } timeline = Timeline::kNo;  ///< for `lab trace`
 };
 
 /// Builds a target of the build folder. Empty: it is built; else the first error that the compiler

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "labs.h"
 #include "plab/os/file.h"
+#include "show.h"
 
 namespace plab::lab {
 
@@ -29,6 +30,7 @@ class Gates {
     skeleton();
     solution();
     for (const auto& [name, code] : lab_.mutants) mutant(name, code);
+    demo();
     return {{"lab", lab_.id}, {"ok", ok_}, {"gates", gates_}};
   }
   [[nodiscard]] bool ok() const { return ok_; }
@@ -96,6 +98,16 @@ class Gates {
     const CheckResult result = run("mutant_" + name, 1, "fork");
     gate("mutant " + name, result.code == code, code,
          fmt::format("{} (exit {})", result.code, result.exit_code));
+  }
+
+  void demo() {
+    if (!std::filesystem::exists(context_.source / "labs" / lab_.folder / "demo.cpp")) {
+      gate("demo", false, "labs/" + lab_.folder + "/demo.cpp", "no such file");
+      return;
+    }
+    const LabDemoEnd end = run_lab_demo(context_, lab_);
+    gate("demo", end.code == lab_.demo, lab_.demo.empty() ? "a good end" : lab_.demo,
+         fmt::format("[{}] (exit {})", end.code, end.exit_code));
   }
 
   const Context& context_;

@@ -65,6 +65,7 @@ Lab read_lab(const std::filesystem::path& folder) {
   lab.cores = all["cores"].value_or(1);
   lab.start_methods = list(all, "start_methods");
   lab.sanitizers = list(all, "sanitizers");
+  lab.demo = all["demo"].value_or(std::string());
   lab.hang = dictionary(all, "hang");
   lab.mutants = dictionary(all, "mutants");
   if (const auto* verdicts = all["verdict"].as_table()) {

@@ -27,6 +27,7 @@ struct Lab {
   int minutes = 0;
   int cores = 1;
   std::vector<std::string> start_methods, sanitizers;
+  std::string demo;  ///< the verdict that its demo ends in; empty: it ends well
   std::map<std::string, std::string> hang;     ///< code of a proved deadlock to the lab's verdict
   std::map<std::string, std::string> mutants;  ///< name to the verdict that it must get
   std::map<std::string, VerdictText> verdicts;

@@ -33,22 +33,6 @@ const char* word_of(State state) {
   return "?";
 }
 
-/// The lab of that name, or the first that is not passed. Tells when there is none.
-std::optional<Lab> choose(const Context& context, const std::string& name) {
-  const std::vector<Lab> labs = read_labs(context);
-  if (!name.empty()) {
-    auto found = find_lab(labs, name);
-    if (!found) fmt::print(stderr, "lab: there is no lab \"{}\"; ./lab list shows them\n", name);
-    return found;
-  }
-  const Progress progress(context);
-  for (const Lab& lab : labs) {
-    if (progress.state(lab) != State::kPassed) return lab;
-  }
-  fmt::print("all labs are passed\n");
-  return std::nullopt;
-}
-
 /// A verb with one lab and one flag.
 int with_lab(const Context& context, const Arguments& arguments, const char* verb, const char* what,
              const char* flag, const char* flag_means,
@@ -59,7 +43,7 @@ int with_lab(const Context& context, const Arguments& arguments, const char* ver
   app.add_option("LAB", name, "number or id; without it the first that is not passed");
   app.add_flag(flag, on, flag_means);
   if (const auto code = parse_options(app, arguments)) return *code;
-  const auto lab = choose(context, name);
+  const auto lab = choose_lab(context, name);
   if (!lab) return name.empty() ? kExitPassed : kExitUsage;
   return run(*lab, on);
 }
@@ -78,6 +62,21 @@ bool may_see(const Context& context, const Lab& lab, bool give_up) {
 }
 
 }  // namespace
+
+std::optional<Lab> choose_lab(const Context& context, const std::string& name) {
+  const std::vector<Lab> labs = read_labs(context);
+  if (!name.empty()) {
+    auto found = find_lab(labs, name);
+    if (!found) fmt::print(stderr, "lab: there is no lab \"{}\"; ./lab list shows them\n", name);
+    return found;
+  }
+  const Progress progress(context);
+  for (const Lab& lab : labs) {
+    if (progress.state(lab) != State::kPassed) return lab;
+  }
+  fmt::print("all labs are passed\n");
+  return std::nullopt;
+}
 
 int run_list(const Context& context, const Arguments& arguments) {
   bool as_json = false;
@@ -148,7 +147,7 @@ int run_explain(const Context& context, const Arguments& arguments) {
 int run_next(const Context& context, const Arguments& arguments) {
   CLI::App app{"the lab to do next", "lab next"};
   if (const auto code = parse_options(app, arguments)) return *code;
-  const auto lab = choose(context, "");
+  const auto lab = choose_lab(context, "");
   if (!lab) return kExitPassed;
   fmt::print(
       "lab {} {}: {} ({} minutes)\nread    labs/{}/README.md\nedit    labs/{}/lab.cpp\n"

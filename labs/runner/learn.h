@@ -2,9 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs of a learner beside `check`.
 
-#include "verb.h"
+#include <optional>
+#include <string>
+
+#include "labs.h"
 
 namespace plab::lab {
+
+/// The lab of that name; without a name the first that is not passed. Tells when there is none.
+[[nodiscard]] std::optional<Lab> choose_lab(const Context& context, const std::string& name);
 
 int run_list(const Context& context, const Arguments& arguments);     ///< [--json]
 int run_hint(const Context& context, const Arguments& arguments);     ///< [LAB] [--more]

@@ -16,7 +16,9 @@
 #include "learn.h"
 #include "plab/base/error.h"
 #include "plab/mp/init.h"
+#include "play.h"
 #include "selftest.h"
+#include "show.h"
 #include "verb.h"
 
 namespace plab::lab {
@@ -30,16 +32,26 @@ struct Verb {
 
 int run_status(const Context& context, const Arguments& arguments);
 
+/// The main job, or the demo of the lab that is named.
+int run_either_demo(const Context& context, const Arguments& arguments) {
+  const bool of_lab = !arguments.empty() && !arguments.front().starts_with('-');
+  return of_lab ? run_lab_demo_verb(context, arguments) : run_demo(context, arguments);
+}
+
 constexpr std::array kVerbs{
     Verb{"next", "the lab to do next, and what to edit", run_next},
     Verb{"check", "build your lab.cpp and check it", run_check_verb},
+    Verb{"watch", "check again whenever you save lab.cpp", run_watch},
     Verb{"hint", "the next hint for the last verdict", run_hint},
     Verb{"explain", "the long text of a verdict", run_explain},
     Verb{"list", "all labs, and how far you are", run_list},
     Verb{"diff", "your lab.cpp beside ours, after a pass", run_diff},
     Verb{"solution", "our answer, after a pass", run_solution},
     Verb{"reset", "lab.cpp as it was at first; yours is kept", run_reset},
-    Verb{"demo", "train one network with many processes on real data: the main job", run_demo},
+    Verb{"trace", "the timeline of the last demo or check of a lab", run_trace},
+    Verb{"break", "predict what a mistake does, then see it", run_break},
+    Verb{"demo", "the main job: many processes train one network; demo N: that of a lab",
+         run_either_demo},
     Verb{"doctor", "what this machine offers, what is wrong with it, and what mends it",
          run_doctor},
     Verb{"env", "the environment variables that plab reads", run_env},

@@ -3,12 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-#include <filesystem>
 #include <sstream>
 
 #include "plab/os/file.h"
-#include "plab/shm/segment.h"
 
 namespace plab::lab {
 
@@ -34,21 +31,6 @@ std::string line_of(const std::string& path) {
   } catch (const std::exception&) {
     return "?";
   }
-}
-
-/// Whether any living process maps a file of /dev/shm.
-bool is_mapped(const std::string& name) {
-  for (const std::string& pid : os::list_folder("/proc", "")) {
-    if (std::isdigit(static_cast<unsigned char>(pid[0])) == 0) continue;
-    try {
-      if (os::read_file("/proc/" + pid + "/maps").find("/dev/shm/" + name) != std::string::npos) {
-        return true;
-      }
-    } catch (const std::exception&) {
-      continue;  // it is gone, or another user's
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -96,28 +78,6 @@ std::vector<std::string> threads_in_words(int pid) {
     const char state = after_name == std::string::npos ? '?' : stat[after_name + 2];
     out.push_back(fmt::format("process {} ({}) thread {}: {} in {}", pid, command_of(pid), tid,
                               state, line_of(folder + "/wchan")));
-  }
-  return out;
-}
-
-std::set<std::string> segments() {
-  const auto names = os::list_folder("/dev/shm", "");
-  return {names.begin(), names.end()};
-}
-
-std::vector<std::string> new_segments(const std::set<std::string>& before,
-                                      const std::set<int>& members) {
-  std::vector<std::string> out;
-  for (const std::string& name : segments()) {
-    if (before.contains(name)) continue;
-    shm::SegmentName parts;
-    const bool is_plabs = name.starts_with("plab_");
-    if (is_plabs && !shm::SegmentName::parse("/" + name, parts)) continue;
-    if (is_plabs ? !members.contains(static_cast<int>(parts.pid)) : is_mapped(name)) continue;
-    std::error_code problem;
-    const auto bytes = std::filesystem::file_size("/dev/shm/" + name, problem);
-    out.push_back(fmt::format("/dev/shm/{} ({} bytes)", name, problem ? 0 : bytes));
-    std::filesystem::remove("/dev/shm/" + name, problem);
   }
   return out;
 }

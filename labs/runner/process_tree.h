@@ -1,8 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
-// What /proc says about the processes of a run, and what they left in /dev/shm.
+// What /proc says about the processes of a run.
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -16,12 +15,4 @@ namespace plab::lab {
 [[nodiscard]] std::string command_of(int pid);
 /// "process 4711 (lab_01) thread 4711: S in futex_do_wait", for each thread.
 [[nodiscard]] std::vector<std::string> threads_in_words(int pid);
-/// The names in /dev/shm.
-[[nodiscard]] std::set<std::string> segments();
-/// Names in /dev/shm that are new since `before` and of a run with the processes `members`; removes
-/// them. Other programs make and remove theirs at the same time: a name of plab's says who made it,
-/// and another's is of the run when it is new and nobody uses it.
-[[nodiscard]] std::vector<std::string> new_segments(const std::set<std::string>& before,
-                                                    const std::set<int>& members);
-
 }  // namespace plab::lab

@@ -17,6 +17,7 @@
 #include "plab/os/signals.h"
 #include "plab/shm/watcher.h"
 #include "process_tree.h"
+#include "segments.h"
 
 namespace plab::lab {
 
@@ -100,7 +101,6 @@ class Run {
  public:
   explicit Run(const RunRequest& request)
       : request_(request),
-        before_(segments()),
         watcher_(request.folder),
         report_(os::create_pipe()),
         printed_(os::create_pipe()),
@@ -126,7 +126,7 @@ class Run {
     if (ended) read_status();
     std::vector<std::string> alive = end_all();
     if (ended) end_.left = std::move(alive);
-    for (std::string& name : new_segments(before_, members_)) {
+    for (std::string& name : segments_.remove_left(members_)) {
       if (ended) end_.left.push_back(std::move(name));
     }
     output_.take();
@@ -183,7 +183,7 @@ class Run {
   }
 
   const RunRequest& request_;
-  std::set<std::string> before_;
+  SegmentAudit segments_;
   std::set<int> members_;  // the pids of all processes of the run, as far as they were seen
   shm::Watcher watcher_;
   os::Pipe report_, printed_;

@@ -32,9 +32,9 @@ struct RunEnd {
   How how = How::kEnded;
   os::ExitStatus status{};
   std::optional<shm::Verdict> verdict;
-  std::vector<shm::Wait> waits;  ///< kStuck: who waited for what
+  std::vector<shm::Wait> waits;        ///< kStuck: who waited for what
   std::vector<std::string> processes;  ///< kStuck: each one, with its state and where it sleeps
-  double cpu_seconds = 0;        ///< kStuck: what it computed in the last second
+  double cpu_seconds = 0;              ///< kStuck: what it computed in the last second
   double seconds = 0;
   std::string output;  ///< what it printed: the beginning and the end, when it was much
   std::uint64_t output_bytes = 0;

@@ -41,7 +41,7 @@ new_tree() {
   : >"$tree/core/a.cpp"
   printf 'ID=debian\nVERSION_ID="12"\n' >"$work/etc/os-release"
   local tool
-  for tool in bash sh awk basename cat chmod cp cut dirname env find flock grep head ls mkdir mktemp mv nproc \
+  for tool in bash sh awk basename cat chmod cp cut dirname env find flock grep head ln ls mkdir mktemp mv nproc \
     readlink rm sed sleep sort tail touch tr true; do
     ln -s "$(type -P $tool)" "$work/bin/$tool"
   done
@@ -78,6 +78,8 @@ lab check "two words" 3
 check "the first call hands its words to the tool" says "tool <check> <two words> <3>"
 check "and builds" is "$(count ninja)" 1
 check "and returns 0" is $rc 0
+check "an editor finds the flags of the compiler" is "$(readlink "$tree/compile_commands.json")" \
+  "$tree/build/compile_commands.json"
 calls=$(wc -l <"$work/calls")
 FAKE_RC=7 lab
 check "the tool's exit code is the script's" is $rc 7
@@ -86,9 +88,12 @@ sleep 0.05
 touch "$tree/core/a.cpp"
 lab
 check "a changed source is built" is "$(count ninja)" 2
+rm "$tree/compile_commands.json"
+echo mine >"$tree/compile_commands.json"
 : >"$tree/labs/new.cpp"
 lab
 check "a new source is built" is "$(count ninja)" 3
+check "a file of the user's is left alone" is "$(cat "$tree/compile_commands.json")" mine
 sleep 0.05
 rm "$tree/labs/new.cpp"
 lab

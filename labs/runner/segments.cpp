@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "segments.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "plab/os/file.h"
+#include "plab/shm/segment.h"
+
+namespace plab::lab {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFolder = "/dev/shm";
+
+std::set<std::string> names() {
+  const auto all = os::list_folder(kFolder, "");
+  return {all.begin(), all.end()};
+}
+
+bool is_mine(const fs::path& path) {
+  struct stat about {};
+  return ::lstat(path.c_str(), &about) == 0 && about.st_uid == ::geteuid();
+}
+
+/// True when the process has it mapped or open. False for one that is gone, or that this user may
+/// not look into: it is of another user, and then so are its segments.
+bool holds(const fs::path& process, const std::string& path) {
+  try {
+    if (os::read_file(process / "maps").find(" " + path + "\n") != std::string::npos) return true;
+    for (const std::string& number : os::list_folder(process / "fd", "")) {
+      std::error_code gone;
+      if (fs::read_symlink(process / "fd" / number, gone) == path) return true;
+    }
+  } catch (const std::exception&) {
+    return false;
+  }
+  return false;
+}
+
+/// A name of plab's that none of these processes made.
+bool is_foreign(const std::string& name, const std::set<int>& members) {
+  if (!name.starts_with("plab_")) return false;
+  shm::SegmentName maker;
+  return !shm::SegmentName::parse("/" + name, maker) ||
+         !members.contains(static_cast<int>(maker.pid));
+}
+
+bool is_held(const std::string& path) {
+  const auto pids = os::list_folder("/proc", "");
+  return std::ranges::any_of(pids, [&](const std::string& pid) {
+    return std::isdigit(static_cast<unsigned char>(pid.front())) != 0 &&
+           holds(fs::path("/proc") / pid, path);
+  });
+}
+
+}  // namespace
+
+SegmentAudit::SegmentAudit() : before_(names()) {}
+
+std::vector<std::string> SegmentAudit::remove_left(const std::set<int>& members) const {
+  std::vector<std::string> left;
+  for (const std::string& name : names()) {
+    const fs::path path = kFolder / name;
+    if (before_.contains(name) || !is_mine(path) || is_foreign(name, members) ||
+        is_held(path.string()))
+      continue;
+    std::error_code problem;
+    const auto bytes = fs::file_size(path, problem);
+    left.push_back(fmt::format("{} ({} bytes)", path.string(), problem ? 0 : bytes));
+    fs::remove(path, problem);
+  }
+  return left;
+}
+
+}  // namespace plab::lab
