@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "edited.h"
+#include "layout.h"
 #include "plab/base/error.h"
 #include "plab/os/file.h"
 #include "plab/os/temp.h"
@@ -19,44 +21,21 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kColumns = 80;
-
-/// Breaks a text at spaces; every line but the first is set in by `indent`.
-std::string wrapped(const std::string& text, std::size_t indent) {
-  std::string out;
-  std::size_t column = indent;
-  std::istringstream lines(text);
-  bool first_line = true;
-  for (std::string line; std::getline(lines, line); first_line = false) {
-    if (!first_line) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    }
-    std::istringstream words(line);
-    bool first = true;
-    for (std::string word; words >> word; first = false) {
-      if (!first && column + 1 + word.size() > kColumns) {
-        out += "\n" + std::string(indent, ' ');
-        column = indent;
-      } else if (!first) {
-        out += ' ';
-        ++column;
-      }
-      out += word;
-      column += word.size();
-    }
-  }
-  return out;
-}
-
-std::string part(std::string_view name, const std::string& text) {
-  return text.empty() ? "" : fmt::format("{:<8}{}\n", name, wrapped(text, 8));
-}
-
 /// The lines of a verdict between its head and its rule, which the lab says in its own words.
 std::string body_of(const std::string& verdict) {
   const auto from = verdict.find('\n') + 1;
   return verdict.substr(from, verdict.rfind("rule    ") - from);
+}
+
+/// The first line of a failure; what does not fit beside the code goes on a line of its own.
+std::string head_line(const std::string& start, const CheckResult& result) {
+  const std::string code = fmt::format("[{}]", result.code);
+  const std::string check = result.where.empty() ? "" : "check: " + result.where;
+  if (start.size() + check.size() + code.size() + 4 <= kColumns) {
+    return fmt::format("{}  {}  {}\n", start, check, code);
+  }
+  return fmt::format("{}{:>{}}\n{}", start, code, kColumns - start.size(),
+                     part("check", result.where));
 }
 
 /// The last line: commands, which are not broken.
@@ -205,12 +184,13 @@ std::string report(const Lab& lab, const CheckResult& result) {
   const char* const word = result.exit_code == kExitHang    ? "HANG"
                            : result.exit_code == kExitCrash ? "CRASH"
                                                             : "FAIL";
-  std::string out = fmt::format("{:<6}{} {}  {}  [{}]\n", word, name, lab.id,
-                                result.where.empty() ? "" : "check: " + result.where, result.code);
+  std::string out = head_line(fmt::format("{:<6}{} {}", word, name, lab.id), result);
   out += result.seen.starts_with("HANG") ? body_of(result.seen) : part("seen", result.seen);
   out += part("rule", text.rule);
   out += part("why", text.why);
-  out += part("look", fmt::format("labs/{}/lab.cpp, {}", lab.folder, text.look));
+  const bool other_file = result.code == "LAB-EDITED";
+  out += part("look",
+              other_file ? text.look : fmt::format("labs/{}/lab.cpp, {}", lab.folder, text.look));
   return out +
          commands(fmt::format("./lab hint {0}   ./lab explain {1}   ./lab check {0} --seed {2}",
                               name, result.code, result.seed));
@@ -218,18 +198,36 @@ std::string report(const Lab& lab, const CheckResult& result) {
 
 namespace {
 
+/// A pass against another check or another core than plab came with is none.
+void look_for_edits(const Context& context, const Lab& lab, CheckResult& result) {
+  if (result.exit_code != kExitPassed) return;
+  const std::vector<std::string> edited = edited_files(context, lab);
+  if (edited.empty()) return;
+  result.exit_code = kExitCheckFailed;
+  result.code = "LAB-EDITED";
+  result.seen = "all that is checked holds, but these are not as they came:";
+  constexpr std::size_t kShown = 5;
+  for (std::size_t i = 0; i < std::min(edited.size(), kShown); ++i) {
+    result.seen += "\n" + edited[i];
+  }
+  if (edited.size() > kShown) {
+    result.seen += fmt::format("\nand {} more", edited.size() - kShown);
+  }
+}
+
 int check_one(const Context& context, const Lab& lab, const CheckOptions& options, bool as_json) {
   const std::string target = target_of(lab, "");
   if (const std::string error = build_target(context, target); !error.empty()) {
     fmt::print("labs/{}/lab.cpp does not compile; the first error is\n\n{}", lab.folder, error);
     return kExitNotCompiled;
   }
-  const CheckResult result = run_check(context, lab, target, options);
+  CheckResult result = run_check(context, lab, target, options);
   if (result.exit_code == kExitToolDefect) {
     fmt::print(stderr, "lab: the check of {} is at fault, not your work: {}\n", lab.folder,
                result.seen);
     return result.exit_code;
   }
+  look_for_edits(context, lab, result);
   if (result.exit_code != kExitInterrupted && result.exit_code != kExitUntouched) {
     Progress(context).note(lab, result.exit_code == kExitPassed, result.code);
   }

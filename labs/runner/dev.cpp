@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "check.h"
+#include "dev_new.h"
 #include "labs.h"
+#include "plab/base/error.h"
 #include "plab/os/file.h"
 #include "show.h"
 
@@ -26,6 +28,7 @@ class Gates {
 
   json run() {
     texts();
+    content();
     agreement();
     skeleton();
     solution();
@@ -57,6 +60,11 @@ class Gates {
     gate("mutants", lab_.mutants.size() >= 3, "at least 3", std::to_string(lab_.mutants.size()));
     gate("README fits a screen", lines_of("README.md") <= 45, "at most 45 lines",
          std::to_string(lines_of("README.md")));
+  }
+  void content() {
+    const std::vector<std::string> open = unwritten(context_, lab_.folder);
+    gate("content", open.empty(), "all of it written",
+         open.empty() ? "" : fmt::format("{} places to write, first {}", open.size(), open[0]));
   }
   [[nodiscard]] std::int64_t lines_of(const std::string& name) const {
     const std::string text = os::read_file(context_.source / "labs" / lab_.folder / name);
@@ -138,6 +146,17 @@ int check(const Context& context, const std::vector<Lab>& labs, int seeds, bool 
   return ok ? kExitPassed : kExitCheckFailed;
 }
 
+int make(const Context& context, const std::string& id, std::optional<int> number) {
+  try {
+    for (const std::string& file : make_lab(context, id, number)) fmt::print("{}\n", file);
+  } catch (const ContractError& problem) {
+    fmt::print(stderr, "lab dev new: {}\n", problem.what());
+    return kExitUsage;
+  }
+  fmt::print("then    ./lab dev check {}   says what is still to be written\n", id);
+  return kExitPassed;
+}
+
 }  // namespace
 
 int run_dev(const Context& context, const Arguments& arguments) {
@@ -146,6 +165,8 @@ int run_dev(const Context& context, const Arguments& arguments) {
   std::string name;
   std::string in;
   std::string out;
+  std::string id;
+  std::optional<int> number;
   int seeds = 20;
   bool as_json = false;
   auto* const check_app = app.add_subcommand("check", "the gates of each lab");
@@ -158,7 +179,11 @@ int run_dev(const Context& context, const Arguments& arguments) {
   auto* const cut_app = app.add_subcommand("cut", "cuts one file");
   cut_app->add_option("IN", in, "a solution")->required();
   cut_app->add_option("OUT", out, "the skeleton")->required();
+  auto* const new_app = app.add_subcommand("new", "a lab whose content is still to be written");
+  new_app->add_option("ID", id, "for ever, as fork-lock")->required();
+  new_app->add_option("--number", number, "without it the one after the last");
   if (const auto code = parse_options(app, arguments)) return *code;
+  if (new_app->parsed()) return make(context, id, number);
   if (cut_app->parsed()) {
     os::write_file(out, cut_skeleton(os::read_file(in), in));
     return kExitPassed;

@@ -10,6 +10,7 @@
 
 #include "bench.h"
 #include "check.h"
+#include "complete.h"
 #include "demo.h"
 #include "dev.h"
 #include "doctor.h"
@@ -20,6 +21,7 @@
 #include "selftest.h"
 #include "show.h"
 #include "verb.h"
+#include "where.h"
 
 namespace plab::lab {
 namespace {
@@ -29,8 +31,6 @@ struct Verb {
   std::string_view meaning;
   int (*run)(const Context&, const Arguments&);
 };
-
-int run_status(const Context& context, const Arguments& arguments);
 
 /// The main job, or the demo of the lab that is named.
 int run_either_demo(const Context& context, const Arguments& arguments) {
@@ -57,7 +57,7 @@ constexpr std::array kVerbs{
     Verb{"env", "the environment variables that plab reads", run_env},
     Verb{"bench", "measure plab beside its peers", run_bench},
     Verb{"selftest", "build everything and run all tests", run_selftest},
-    Verb{"dev", "for those who write labs: check, sync", run_dev},
+    Verb{"dev", "for those who write labs: check, sync, new", run_dev},
 };
 
 void print_verbs(std::FILE* out) {
@@ -67,22 +67,36 @@ void print_verbs(std::FILE* out) {
   fmt::print(out, "  ./lab {:<10} {}\n", "setup", "only install what is missing, build nothing");
 }
 
-int run_status(const Context& /*context*/, const Arguments& /*arguments*/) {
+int run_help() {
   fmt::print(
       "plab: how training uses many cores and many processes, shown by running code.\n"
       "\n"
-      "first   ./lab demo        train one network with several processes (under a minute)\n"
-      "then    ./lab next        the lab to do next\n"
-      "\n");
+      "  ./lab            where you are, and what to do next\n");
   print_verbs(stdout);
   fmt::print("\n./lab VERB --help shows the options of a verb.\n");
   return kExitPassed;
 }
 
+/// For the scripts of completion/: the words after "--".
+int run_complete(const Context& context, Arguments words) {
+  if (!words.empty() && words.front() == "--") words.erase(words.begin());
+  std::vector<std::string> verbs{"setup"};
+  for (const Verb& verb : kVerbs) verbs.emplace_back(verb.name);
+  for (const std::string& word : completions(context, words, verbs)) fmt::print("{}\n", word);
+  return kExitPassed;
+}
+
 int run(const Context& context, Arguments words) {
-  if (words.empty() || words.front() == "--help" || words.front() == "-h" ||
-      words.front() == "help") {
-    return run_status(context, words);
+  if (words.empty()) {
+    print_where(context);
+    return kExitPassed;
+  }
+  if (words.front() == "--help" || words.front() == "-h" || words.front() == "help") {
+    return run_help();
+  }
+  if (words.front() == "complete") {
+    words.erase(words.begin());
+    return run_complete(context, words);
   }
   for (const Verb& verb : kVerbs) {
     if (words.front() != verb.name) continue;

@@ -2,19 +2,17 @@
 #include "play.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cstdio>
 #include <iostream>
 #include <set>
 
 #include "check.h"
 #include "learn.h"
-#include "plab/os/signals.h"
 #include "progress.h"
+#include "saves.h"
 
 namespace plab::lab {
 
@@ -71,39 +69,6 @@ int show_mistake(const Context& context, const Lab& lab, const std::string& mist
   return kExitPassed;
 }
 
-using Time = std::filesystem::file_time_type;
-
-/// Nothing while the file is not there: some editors write a new one and rename it.
-std::optional<Time> time_of(const std::filesystem::path& file) {
-  std::error_code problem;
-  const Time time = std::filesystem::last_write_time(file, problem);
-  if (problem) return std::nullopt;
-  return time;
-}
-
-enum class Woken { kSaved, kEnter, kInterrupted };
-
-/// Looks at the file's time again and again: that works on every file system, where notices of the
-/// kernel do not come over a network or into a container.
-Woken wait_for_save(const std::filesystem::path& file, std::optional<Time> known) {
-  constexpr int kLookEveryMs = 250;
-  const os::InterruptFlag interrupt;
-  bool keys = is_terminal(STDIN_FILENO);
-  for (;;) {
-    std::array<pollfd, 2> both{{{.fd = interrupt.fd(), .events = POLLIN, .revents = 0},
-                                {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0}}};
-    (void)::poll(both.data(), both.size(), kLookEveryMs);
-    if (interrupt.raised()) return Woken::kInterrupted;
-    if (both[1].revents != 0) {
-      std::array<char, 256> line{};
-      if (::read(STDIN_FILENO, line.data(), line.size()) > 0) return Woken::kEnter;
-      keys = false;  // the terminal is gone
-    }
-    const auto now = time_of(file);
-    if (now && now != known) return Woken::kSaved;
-  }
-}
-
 }  // namespace
 
 int run_break(const Context& context, const Arguments& arguments) {
@@ -142,19 +107,22 @@ int run_watch(const Context& context, const Arguments& arguments) {
   std::string name;
   CLI::App app{"checks again whenever you save lab.cpp", "lab watch"};
   app.add_option("LAB", name, "number or id; without it the first that is not passed");
-  bool poll = true;
-  app.add_flag("--poll", poll, "look at the file again and again: always done");
+  bool poll = false;
+  app.add_flag("--poll", poll, "look at the file's time again and again, for network folders");
   if (const auto code = parse_options(app, arguments)) return *code;
   const auto lab = choose_lab(context, name);
   if (!lab) return name.empty() ? kExitPassed : kExitUsage;
-  const auto file = lab->file(context);
+  Saves saves(lab->file(context), poll ? Notice::kPoll : Notice::kKernel);
+  fmt::print("watch   labs/{}/lab.cpp {}\n\n", lab->folder,
+             saves.notice() == Notice::kPoll
+                 ? "is looked at four times a second"
+                 : "is checked on each save; when saves go unnoticed: --poll");
   for (;;) {
-    const auto known = time_of(file);  // before the check: a save meanwhile is not missed
     if (run_check_verb(context, {lab->short_name()}) == kExitInterrupted) return kExitInterrupted;
-    fmt::print("watch   save labs/{}/lab.cpp, or press Enter, to check again; Ctrl-C ends\n\n",
-               lab->folder);
+    fmt::print("watch   save lab.cpp, or press Enter, to check again; Ctrl-C ends\n\n");
     std::fflush(stdout);
-    if (wait_for_save(file, known) == Woken::kInterrupted) return kExitInterrupted;
+    const int keys = is_terminal(STDIN_FILENO) ? STDIN_FILENO : -1;
+    if (saves.wait(keys) == Woken::kInterrupted) return kExitInterrupted;
   }
 }
 

@@ -26,13 +26,12 @@ json read(const std::filesystem::path& file) {
   return json::object();
 }
 
-std::uint64_t hash(std::string_view text, std::uint64_t seed) {
-  for (const char c : text)
-    seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3;  // FNV-1a
-  return seed;
-}
-
 }  // namespace
+
+std::uint64_t hash_text(std::string_view text, std::uint64_t before) {
+  for (const char c : text) before = (before ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return before;
+}
 
 Progress::Progress(const Context& context)
     : context_(context), file_(context.source / ".lab" / "progress.json") {
@@ -43,13 +42,13 @@ Progress::Progress(const Context& context)
 }
 
 std::string Progress::hash_of(const Lab& lab) const {
-  std::uint64_t sum = 0xcbf29ce484222325;
+  std::uint64_t sum = hash_text("");
   for (const auto& file : {lab.file(context_), context_.source / "labs" / lab.folder / "lab.hpp",
                            context_.source / "tests" / "labs" / lab.folder / "check.cpp"}) {
     try {
-      sum = hash(os::read_file(file), sum);
+      sum = hash_text(os::read_file(file), sum);
     } catch (const SystemError&) {
-      sum = hash("missing", sum);
+      sum = hash_text("missing", sum);
     }
   }
   return fmt::format("{:016x}", sum);

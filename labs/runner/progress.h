@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "labs.h"
 
@@ -19,6 +20,10 @@ enum class State {
   kPassed,
   kStale,  ///< passed once; the file or the check has changed since
 };
+
+/// A sum (FNV-1a) that tells an edited text from the one before; `before` chains several texts.
+[[nodiscard]] std::uint64_t hash_text(std::string_view text,
+                                      std::uint64_t before = 0xcbf29ce484222325);
 
 class Progress {
  public:

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "check.h"
+#include "layout.h"
 #include "learn.h"
 #include "plab/base/timeline_export.h"
 #include "plab/os/file.h"
@@ -79,7 +80,7 @@ int show_lab_demo(const Context& context, const Lab& lab) {
     return demo.exit_code;
   }
   fmt::print("{}{}", demo.run.output, seen(demo.run));
-  if (const auto text = text_of(lab, demo.code)) fmt::print("why     {}\n", text->why);
+  if (const auto text = text_of(lab, demo.code)) fmt::print("{}", part("why", text->why));
   const auto folder = Recording::folder(context, lab);
   if (demo.run.verdict) fmt::print("picture {}\n", (folder / "wait.svg").string());
   if (demo.code.empty()) {
@@ -136,6 +137,11 @@ LabDemoEnd run_lab_demo(const Context& context, const Lab& lab) {
 }
 
 int run_lab_demo_verb(const Context& context, const Arguments& arguments) {
+  // A word that names no lab is the fault to tell of, before any option that the main job has.
+  if (!choose_lab(context, arguments.front())) {
+    fmt::print(stderr, "without a lab it takes options only:  ./lab demo --help\n");
+    return kExitUsage;
+  }
   std::string name;
   CLI::App app{"a lab's own demo; without LAB the main job", "lab demo"};
   app.add_option("LAB", name, "number or id")->required();
