@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include "plab/base/early.h"
 
 namespace plab::log {
 
@@ -29,6 +30,8 @@ Level threshold() noexcept {
   }();
   return level;
 }
+
+const Early g_early([] { (void)threshold(); });
 
 }  // namespace
 

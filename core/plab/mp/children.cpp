@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "plab/base/early.h"
 #include "plab/base/log.h"
 #include "plab/mp/process_state.h"
 
@@ -28,6 +29,8 @@ Daemons*& daemons() {
   static auto* list = new Daemons;  // NOLINT(cppcoreguidelines-owning-memory): see above
   return list;
 }
+
+const Early g_early([] { (void)daemons(); });
 
 }  // namespace
 

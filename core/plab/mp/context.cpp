@@ -2,11 +2,13 @@
 #include "plab/mp/context.h"
 
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <mutex>
 
+#include "plab/base/early.h"
 #include "plab/base/env.h"
 #include "plab/base/error.h"
 #include "plab/base/timeline.h"
@@ -67,6 +69,10 @@ ProcessState& process_state() noexcept {
   return state;
 }
 
+namespace {
+const Early g_early([] { (void)process_state(); });
+}
+
 std::string current_process_name() { return process_state().name; }
 bool current_process_is_daemon() noexcept { return process_state().daemon; }
 bool in_child() noexcept { return process_state().child; }
@@ -78,8 +84,10 @@ void finish_process() noexcept {
 }
 
 void finish_at_exit() {
-  static const int registered = std::atexit([] { finish_process(); });
-  if (registered != 0) throw ResourceError("[mp.context] atexit has no room for another function");
+  static constinit std::atomic<bool> once{false};
+  if (once.exchange(true)) return;
+  if (std::atexit([] { finish_process(); }) != 0)
+    throw ResourceError("[mp.context] atexit has no room for another function");
 }
 
 void exit_process(int code) {

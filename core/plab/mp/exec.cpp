@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string>
 
+#include "plab/base/early.h"
 #include "plab/base/error.h"
 #include "plab/base/log.h"
 #include "plab/mp/letter.h"
@@ -123,6 +124,10 @@ void obey_if_child(int argc, char** argv) {
 Starter& exec_starter() {
   static ExecStarter starter;
   return starter;
+}
+
+namespace {
+const Early g_early([] { (void)exec_starter(); });
 }
 
 }  // namespace plab::mp

@@ -9,10 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "plab/base/early.h"
 #include "plab/base/error.h"
 #include "plab/base/log.h"
 #include "plab/base/timeline.h"
 #include "plab/mp/process_state.h"
+#include "plab/shm/reclaim.h"
 #include "plab/shm/wait.h"
 
 namespace plab::mp {
@@ -50,10 +52,15 @@ void after_fork_in_child_of_feeders() {
   feeders().mutex.unlock();
 }
 
+// A feeder's lock is taken before the registry's, by its thread and so by the handlers: those that
+// were registered last run first before a fork.
+const Early g_early([] {
+  (void)feeders();
+  (void)shm::stats();  // makes the registry, if nobody has
+  pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child_of_feeders);
+});
+
 void add_running(const std::shared_ptr<Feeder>& feeder) {
-  static const int registered =
-      pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child_of_feeders);
-  if (registered != 0) throw ResourceError("[mp.queue] pthread_atfork has no room");
   finish_at_exit();
   std::vector<std::shared_ptr<Feeder>> done;  // go after the lock: that joins their threads
   const std::scoped_lock lock(feeders().mutex);

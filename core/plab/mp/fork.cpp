@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "plab/base/early.h"
 #include "plab/base/error.h"
 #include "plab/mp/child.h"
 #include "plab/mp/starter.h"
@@ -60,6 +61,10 @@ std::unique_ptr<Child> own_child(os::Process process) {
 Starter& fork_starter() {
   static ForkStarter starter;
   return starter;
+}
+
+namespace {
+const Early g_early([] { (void)fork_starter(); });
 }
 
 Starter& starter_for(StartMethod method) {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <utility>
 
+#include "plab/base/early.h"
 #include "plab/base/error.h"
 #include "plab/base/log.h"
 #include "plab/mp/child.h"
@@ -295,5 +296,12 @@ Starter& forkserver_starter() {
   static ForkServerStarter starter;
   return starter;
 }
+
+namespace {
+const Early g_early([] {
+  (void)client();
+  (void)forkserver_starter();
+});
+}  // namespace
 
 }  // namespace plab::mp

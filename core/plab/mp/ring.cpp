@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "plab/base/early.h"
 #include "plab/base/error.h"
 #include "plab/base/log.h"
 #include "plab/mp/ring_state.h"
@@ -86,13 +87,7 @@ void drop_messages(std::byte* data, std::size_t bytes) noexcept {
   }
 }
 
-void set_ring_finalizer() {
-  static const bool once = [] {
-    shm::set_finalizer(shm::BlockKind::kRing, &drop_messages);
-    return true;
-  }();
-  (void)once;
-}
+const Early g_early([] { shm::set_finalizer(shm::BlockKind::kRing, &drop_messages); });
 
 }  // namespace
 
@@ -101,7 +96,6 @@ ByteRing::ByteRing(Bytes capacity, std::uint64_t type, std::int64_t maxsize) {
     throw ContractError(
         fmt::format("[mp.queue] a capacity of {} bytes; the largest is {}", capacity.count, kMost));
   }
-  set_ring_finalizer();
   capacity_ = std::bit_ceil(std::max<std::uint64_t>(capacity.count, kLeast));
   block_ = shm::Block::allocate(Bytes{sizeof(RingState) + capacity_}, shm::BlockKind::kRing);
   state_ = new (block_.data()) RingState{};
@@ -112,7 +106,6 @@ ByteRing::ByteRing(Bytes capacity, std::uint64_t type, std::int64_t maxsize) {
 }
 
 ByteRing::ByteRing(shm::Block block, std::uint64_t type) : block_(std::move(block)) {
-  set_ring_finalizer();
   if (block_.kind() != shm::BlockKind::kRing || block_.bytes() < sizeof(RingState)) {
     throw CorruptError(fmt::format(
         "[mp.queue] the message names a block of {} bytes that is no queue", block_.bytes()));

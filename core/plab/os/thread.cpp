@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <unistd.h>
+#include "plab/base/early.h"
 
 namespace plab::os {
 
@@ -16,9 +17,10 @@ thread_local constinit Numbers t_numbers;
 
 void forget() noexcept { t_numbers = {}; }
 
+const Early g_early([] { ::pthread_atfork(nullptr, nullptr, &forget); });
+
 const Numbers& numbers() noexcept {
   if (t_numbers.tid == 0) {
-    [[maybe_unused]] static const int registered = ::pthread_atfork(nullptr, nullptr, &forget);
     t_numbers = {::getpid(), ::gettid()};
   }
   return t_numbers;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <charconv>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include <string>
 #include <system_error>
 
+#include "plab/base/early.h"
 #include "plab/base/env.h"
 #include "plab/base/error.h"
 #include "plab/base/log.h"
@@ -111,13 +113,14 @@ void unmap(timeline::RingHeader* ring) noexcept {
 
 std::uint32_t thread_id() noexcept { return static_cast<std::uint32_t>(gettid()); }
 
+const Early g_early([] {
+  pthread_atfork(nullptr, nullptr, [] { unmap(timeline::forget_after_fork()); });
+});
+
 void install_handlers() {
-  static const bool once = [] {
-    pthread_atfork(nullptr, nullptr, [] { unmap(timeline::forget_after_fork()); });
-    on_exit([](int code, void*) { timeline::record_exit(code); }, nullptr);
-    return true;
-  }();
-  static_cast<void>(once);
+  static constinit std::atomic<bool> once{false};
+  if (once.exchange(true)) return;
+  on_exit([](int code, void*) { timeline::record_exit(code); }, nullptr);
 }
 
 bool is_ring(const fs::directory_entry& entry) { return entry.path().extension() == kEnding; }

@@ -15,6 +15,7 @@
 
 #include <cstdlib>
 
+#include "plab/base/early.h"
 #include "plab/base/error.h"
 #include "plab/base/log.h"
 #include "plab/shm/registry.h"
@@ -33,6 +34,10 @@ Registry::Registry() {
 Registry& Registry::instance() {
   static Registry* const registry = new Registry;  // never destroyed: see the header
   return *registry;
+}
+
+namespace {
+const Early g_early([] { (void)Registry::instance(); });
 }
 
 void Registry::ensure_room_for_child() {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plab/base/deadline.h"
+#include "plab/base/early.h"
 #include "plab/base/env.h"
 #include "plab/os/proc.h"
 
@@ -22,6 +23,8 @@ std::int64_t fixed_budget() {
   }();
   return budget;
 }
+
+const Early g_early([] { (void)fixed_budget(); });
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "plab/base/early.h"
 #include "plab/base/env.h"
 #include "plab/base/log.h"
 #include "plab/os/file.h"
@@ -115,9 +116,13 @@ WaitTableData* open_table() {
     return nullptr;
   }
   own.table = table;
-  pthread_atfork(nullptr, nullptr, &forget_in_child);
   return table;
 }
+
+const Early g_early([] {
+  (void)view();
+  pthread_atfork(nullptr, nullptr, &forget_in_child);
+});
 
 }  // namespace
 

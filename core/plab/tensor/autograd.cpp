@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plab/base/early.h"
 #include "plab/tensor/tensor_impl.h"
 
 namespace plab {
@@ -33,6 +34,8 @@ AutogradTable& table() noexcept {
   static AutogradTable instance;
   return instance;
 }
+
+const Early g_early([] { (void)table(); });
 
 }  // namespace
 

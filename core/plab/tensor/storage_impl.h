@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "plab/base/early.h"
 #include "plab/tensor/heap_cache.h"
 #include "plab/tensor/storage.h"
 
@@ -16,6 +17,8 @@ struct Storage::Impl {
   std::atomic<std::uint64_t> version{0};
   std::shared_ptr<const shm::Block>
       block;  // null for heap bytes; apart, so that heap ones stay small
+
+  static const Early table;  // of the storages that are known by their blocks
 
   Impl() = default;
   Impl(const Impl&) = delete;

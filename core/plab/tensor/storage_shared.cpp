@@ -22,14 +22,14 @@ template <typename Impl>
 class Known {
  public:
   static Known& instance() {
-    static Known* const known = [] {  // never destroyed: storages may outlive statics
-      auto* const made = new Known;   // NOLINT(cppcoreguidelines-owning-memory)
-      // A child must not inherit a lock that another thread of its parent held.
-      pthread_atfork([] { instance().lock_.lock(); }, [] { instance().lock_.unlock(); },
-                     [] { instance().lock_.unlock(); });
-      return made;
-    }();
+    static auto* const known = new Known;  // NOLINT(cppcoreguidelines-owning-memory): see above
     return *known;
+  }
+  /// A child must not inherit a lock that another thread of its parent held.
+  static void keep_over_fork() {
+    (void)instance();
+    pthread_atfork([] { instance().lock_.lock(); }, [] { instance().lock_.unlock(); },
+                   [] { instance().lock_.unlock(); });
   }
 
   std::shared_ptr<Impl> find(const shm::Handle& handle) {
@@ -68,6 +68,8 @@ MemoryKind kind_of(const shm::Block& block) {
 }
 
 }  // namespace
+
+const Early Storage::Impl::table([] { Known<Impl>::keep_over_fork(); });
 
 Storage Storage::shared(std::size_t bytes) {
   Storage storage = heap(0);
