@@ -121,6 +121,13 @@ int run_all(const Options& options, std::span<const CheckCase> cases) {
 
 void CheckRun::fail(std::string_view code, std::string seen) { throw CheckFailed(code, seen); }
 
+void pass_on_not_done(mp::Process& worker) {
+  if (worker.is_alive()) return;
+  const auto error = worker.error();
+  if (!error) return;
+  if (const auto todo = todo_of(error->message())) throw NotDone(*todo);
+}
+
 int run_checks(int argc, char** argv, std::span<const CheckCase> cases) {
   Options options;
   CLI::App app{"the check of one lab"};

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "plab/mp/context.h"
+#include "plab/mp/process.h"
 
 namespace plab::lab {
 
@@ -57,6 +58,10 @@ class CheckFailed : public std::runtime_error {
  private:
   std::string code_;
 };
+
+/// For a worker of the check's own that runs a function of the learner: when it has ended because a
+/// hole is not filled, the check ends with that too. Before anything is required of its end.
+void pass_on_not_done(mp::Process& worker);
 
 struct CheckCase {
   std::string_view name;  ///< a sentence: what must be so
