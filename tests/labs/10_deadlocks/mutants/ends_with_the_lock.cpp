@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A wrong solution of lab 10: the process ends with the lock
+#include "10_deadlocks/lab.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "plab/mp/context.h"
+#include "support/not_done.h"
+
+namespace mp = plab::mp;
+using plab::Deadline;
+
+namespace lab10 {
+
+void enter(Bank& bank, int account) {
+  const mp::LockResult result = take(bank, account, Deadline::never());
+  if (result.owner_died()) restore(bank, account);
+}
+
+void transfer(Bank& bank, int from, int to, std::int64_t amount) {
+  enter(bank, std::min(from, to));
+  enter(bank, std::max(from, to));
+  change(bank, from, -amount);
+  change(bank, to, amount);
+  give_back(bank, from);
+  give_back(bank, to);
+}
+
+void finish(Job job, int rank) {
+  (void)job.turn.acquire(Deadline::never());
+  job.queue.put(write_report(job, rank), Deadline::never());
+  mp::exit_process(kDone);
+}
+
+}  // namespace lab10
