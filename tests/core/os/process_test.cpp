@@ -116,9 +116,10 @@ TEST_CASE("a spawned program gets its arguments, environment and descriptors, an
     auto other = os::create_pipe();
     os::SpawnOptions options;
     const int theirs = pipe.write.get() == 9 ? 8 : 9;  // one digit: sh knows no others
-    options.argv = {"sh", "-c",
-                    fmt::format("echo \"$NAME $1 $(ls /proc/self/fd | tr '\\n' ' ')\" >&{}", theirs),
-                    "sh", "two words"};
+    options.argv = {
+        "sh", "-c",
+        fmt::format("echo \"$NAME $1 $(ls /proc/self/fd | tr '\\n' ' ')\" >&{}", theirs), "sh",
+        "two words"};
     options.env = {"NAME=value", "PATH=/usr/bin:/bin"};
     // a swap among them: ours 9 may be anything, theirs is the pipe
     options.descriptors = {{pipe.write.get(), theirs}, {other.read.get(), pipe.write.get()}};

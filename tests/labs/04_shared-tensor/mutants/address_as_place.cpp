@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A wrong solution of lab 04: an address is taken for a place
+#include "04_shared-tensor/lab.hpp"
+
+#include "plab/os/mapping.h"
+#include "support/not_done.h"
+
+namespace mp = plab::mp;
+namespace os = plab::os;
+using plab::Deadline;
+using plab::Tensor;
+
+namespace lab04 {
+
+Place place_of(const Tensor& tensor) {
+  return {1, reinterpret_cast<std::uint64_t>(tensor.raw_data())};
+}
+
+mp::Process start_training(const Tensor& weights, const Job& job) {
+  weights.share_memory();
+  mp::Process process(train, weights, job);
+  process.start();
+  return process;
+}
+
+void send_row(mp::SimpleQueue<Tensor>& queue, const Tensor& table, std::int64_t row) {
+  queue.put(table[row].clone(), Deadline::never());
+}
+
+Series make_series(std::int64_t capacity, std::int64_t width) {
+  Series series{Tensor::zeros({capacity, width}), Tensor::zeros({1}, plab::DType::kI64)};
+  series.rows.share_memory();
+  series.length.share_memory();
+  return series;
+}
+
+void append(Series& series, const Tensor& row) {
+  const auto next = series.length.item<std::int64_t>();
+  series.rows[next].copy_(row);
+  series.length.fill_(static_cast<double>(next + 1));
+}
+
+}  // namespace lab04
