@@ -98,6 +98,15 @@ sleep 0.05
 rm "$tree/labs/new.cpp"
 lab
 check "a source that went is noticed" is "$(count ninja)" 4
+mkdir -p "$tree/labs/04_x"
+sleep 0.05
+touch "$tree/labs"
+lab
+sleep 0.05
+: >"$tree/labs/04_x/lab.cpp"
+built=$(count ninja)
+lab check 4
+check "a saved lab.cpp is left to the check" is "$(count ninja)" "$built"
 lab selftest --quick
 check "selftest builds everything" grep -q '^ninja -C [^-]* -j [0-9]*$' "$work/calls"
 ln -s "$tree/lab" "$work/link"
