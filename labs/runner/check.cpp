@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "compile.h"
 #include "plab/base/error.h"
 #include "plab/os/file.h"
 #include "plab/os/temp.h"
@@ -19,54 +20,29 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kColumns = 80;
-
-/// Breaks a text at spaces; every line but the first is set in by `indent`.
-std::string wrapped(const std::string& text, std::size_t indent) {
+/// The learner's own prints: a screenful at most, and where the rest is.
+std::string prints_of(const RunEnd& end, const std::filesystem::path& rest) {
+  constexpr int kLines = 20;
+  constexpr std::size_t kWide = 160;
+  std::istringstream lines(end.output);
   std::string out;
-  std::size_t column = indent;
-  std::istringstream lines(text);
-  bool first_line = true;
-  for (std::string line; std::getline(lines, line); first_line = false) {
-    if (!first_line) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    }
-    std::istringstream words(line);
-    bool first = true;
-    for (std::string word; words >> word; first = false) {
-      if (!first && column + 1 + word.size() > kColumns) {
-        out += "\n" + std::string(indent, ' ');
-        column = indent;
-      } else if (!first) {
-        out += ' ';
-        ++column;
-      }
-      out += word;
-      column += word.size();
-    }
+  int count = 0;
+  bool cut = false;
+  for (std::string line; std::getline(lines, line); ++count) {
+    if (cut = cut || count == kLines || line.size() > kWide; count == kLines) break;
+    out += line.substr(0, kWide) + "\n";
   }
-  return out;
-}
-
-std::string part(std::string_view name, const std::string& text) {
-  return text.empty() ? "" : fmt::format("{:<8}{}\n", name, wrapped(text, 8));
-}
-
-/// The lines of a verdict between its head and its rule, which the lab says in its own words.
-std::string body_of(const std::string& verdict) {
-  const auto from = verdict.find('\n') + 1;
-  return verdict.substr(from, verdict.rfind("rule    ") - from);
-}
-
-/// The last line: commands, which are not broken.
-std::string commands(const std::string& text) { return fmt::format("next    {}\n", text); }
-
-std::string first_lines(const std::string& text, int count) {
-  std::istringstream lines(text);
-  std::string out;
-  for (std::string line; count > 0 && std::getline(lines, line); --count) out += line + "\n";
-  return out;
+  if (!cut) return out;
+  if (rest.empty()) return out + "...\n";
+  std::error_code problem;
+  std::filesystem::create_directories(rest.parent_path(), problem);
+  try {
+    os::write_file(rest, end.output);
+  } catch (const Error&) {
+    return out + "...\n";
+  }
+  return out + fmt::format("... it printed {} bytes; more of them: {}\n", end.output_bytes,
+                           rest.string());
 }
 
 /// From the file that the check wrote; false when there is none.
@@ -85,9 +61,20 @@ bool take_result(const std::filesystem::path& file, CheckResult& result) {
   result.seed = all.value("seed", std::uint64_t{0});
   result.proved = all.value("proved", std::vector<std::string>());
   if (kind == "passed") result.exit_code = kExitPassed;
-  if (kind == "failed") result.exit_code = kExitCheckFailed;
+  if (kind == "failed") {
+    result.exit_code = result.code == "LAB-CRASH" ? kExitCrash : kExitCheckFailed;
+  }
   if (kind == "not done") result.exit_code = kExitUntouched;
   return true;
+}
+
+/// The first of them, a line each, and how many more there are.
+std::string some_of(const std::vector<std::string>& things) {
+  constexpr std::size_t kShown = 6;
+  std::string text;
+  for (std::size_t i = 0; i < things.size() && i < kShown; ++i) text += things[i] + "\n";
+  if (things.size() > kShown) text += fmt::format("and {} more\n", things.size() - kShown);
+  return text;
 }
 
 void judge_end(const Lab& lab, const RunEnd& end, bool has_result, CheckResult& result) {
@@ -117,18 +104,26 @@ void judge_end(const Lab& lab, const RunEnd& end, bool has_result, CheckResult& 
     case RunEnd::How::kEnded:
       break;
   }
-  if (end.status.signal != 0) {
+  if (end.parent_killed) {
+    result.code = "LAB-PARENT-KILLED";
+    result.seen = "the process that started the check and waited for it was killed";
+    result.exit_code = kExitCrash;
+  } else if (end.status.signal != 0) {
     result.code = "LAB-CRASH";
     result.seen = "the program of the check was " + end.status.text();
     result.exit_code = kExitCrash;
   } else if (!has_result) {
     result.code = "LAB-EXITED";
-    result.seen = fmt::format("the program of the check {}, in the middle", end.status.text());
+    result.seen = fmt::format("the program of the check {}, in the middle\n{}", end.status.text(),
+                              some_of(end.left));
     result.exit_code = kExitCheckFailed;
+  } else if (result.exit_code == kExitPassed && !end.crashed.empty()) {
+    result.code = "LAB-CRASH";
+    result.seen = some_of(end.crashed) + "and nobody asked how it had ended";
+    result.exit_code = kExitCrash;
   } else if (result.exit_code == kExitPassed && !end.left.empty()) {
     result.code = "LAB-LEFT-BEHIND";
-    result.seen.clear();
-    for (const std::string& thing : end.left) result.seen += thing + "\n";
+    result.seen = some_of(end.left);
     result.exit_code = kExitLeftBehind;
   }
 }
@@ -140,90 +135,78 @@ std::string target_of(const Lab& lab, const std::string& kind) {
 }
 
 std::string build_target(const Context& context, const std::string& target) {
-  const std::filesystem::path log = context.build / ".lab" / (target + ".log");
-  std::filesystem::create_directories(log.parent_path());
-  const std::string command = fmt::format("cmake --build '{}' --target {} >'{}' 2>&1",
-                                          context.build.string(), target, log.string());
-  os::Process build = os::spawn_process("/bin/sh", {.argv = {"/bin/sh", "-c", command},
-                                                    .env = os::environment(),
-                                                    .descriptors = {},
-                                                    .new_group = os::NewGroup::kNo});
-  if (build.wait(Deadline::never())->success()) return {};
-  std::istringstream lines(os::read_file(log));
-  std::string error;
-  for (std::string line; std::getline(lines, line);) {
-    if (error.empty() && line.find("error:") == std::string::npos) continue;
-    error += line + "\n";
-    if (std::ranges::count(error, '\n') == 6) break;
-  }
-  return fmt::format("{}all of it: {}\n", error, log.string());
+  const auto problem = compile(context, target);
+  if (!problem) return {};
+  return fmt::format("{}all of it: {}\n", problem->error, problem->log.string());
 }
 
 CheckResult run_check(const Context& context, const Lab& lab, const std::string& target,
                       const CheckOptions& options) {
   const os::TempFolder folder("plab-check-");
   const std::filesystem::path file = folder.path() / "result.json";
+  const std::filesystem::path program = context.build / "labs" / target;
   std::optional<Recording> recording;
   std::vector<std::pair<std::string, std::string>> variables{{"PLAB_CHECK_RESULT", file.string()}};
   if (options.timeline == CheckOptions::Timeline::kYes) {
     variables.push_back(recording.emplace(context, lab).environment());
   }
   const RunEnd end = run_supervised(
-      {.argv = {(context.build / "labs" / target).string(), "--seed", std::to_string(options.seed),
-                "--repeat", std::to_string(options.repeat), "--start-method", options.start_method},
+      {.argv = {program.string(), "--seed", std::to_string(options.seed), "--repeat",
+                std::to_string(options.repeat), "--start-method", options.start_method},
        .environment = std::move(variables),
        .folder = folder.path() / "waits",
-       .seconds = 20.0 + 2.0 * options.repeat});
-  if (recording) recording->finish(fmt::format("lab {} {}: check", lab.short_name(), lab.id));
+       .seconds = options.seconds + 2.0 * options.repeat});
+  const bool gone = !std::filesystem::exists(program);
+  if (recording && !gone) {
+    recording->finish(fmt::format("lab {} {}: check", lab.short_name(), lab.id));
+  }
   CheckResult result;
   const bool has_result = take_result(file, result);
   judge_end(lab, end, has_result, result);
+  // Whatever came of it: the rest follows from that.
+  if (gone && result.exit_code != kExitInterrupted) {
+    result.exit_code = kExitCheckFailed;
+    result.code = "LAB-BUILD-GONE";
+    result.seen = fmt::format("{} is gone; it was there when it was started", program.string());
+  }
   result.seconds = end.seconds;
   if (result.seed == 0) result.seed = options.seed;
-  if (!end.output.empty()) fmt::print("{}\n", first_lines(end.output, 40));
+  const auto rest =
+      (gone ? std::filesystem::temp_directory_path() : Recording::folder(context, lab));
+  if (!end.output.empty()) fmt::print("{}\n", prints_of(end, rest / "output.txt"));
   return result;
-}
-
-std::string report(const Lab& lab, const CheckResult& result) {
-  const std::string name = lab.short_name();
-  if (result.exit_code == kExitPassed) {
-    std::string out = fmt::format("PASS  {} {}{:>{}.1f} s\n", name, lab.id, result.seconds,
-                                  kColumns - 11 - name.size() - lab.id.size());
-    for (std::size_t i = 0; i < result.proved.size(); ++i) {
-      out += part(i == 0 ? "proved" : "", result.proved[i]);
-    }
-    return out + commands(fmt::format("./lab diff {}   compare with ours      ./lab next", name));
-  }
-  if (result.exit_code == kExitUntouched) {
-    return fmt::format("TODO  {} {}: TODO({}) is not done yet\n", name, lab.id, result.todo) +
-           part("edit", fmt::format("labs/{}/lab.cpp; what to do: labs/{}/README.md", lab.folder,
-                                    lab.folder)) +
-           part("then", fmt::format("./lab check {}", name));
-  }
-  if (result.exit_code == kExitInterrupted) return "lab: interrupted; nothing of it is left\n";
-  const auto text = text_of(lab, result.code).value_or(VerdictText{});
-  const char* const word = result.exit_code == kExitHang    ? "HANG"
-                           : result.exit_code == kExitCrash ? "CRASH"
-                                                            : "FAIL";
-  std::string out = fmt::format("{:<6}{} {}  {}  [{}]\n", word, name, lab.id,
-                                result.where.empty() ? "" : "check: " + result.where, result.code);
-  out += result.seen.starts_with("HANG") ? body_of(result.seen) : part("seen", result.seen);
-  out += part("rule", text.rule);
-  out += part("why", text.why);
-  out += part("look", fmt::format("labs/{}/lab.cpp, {}", lab.folder, text.look));
-  return out +
-         commands(fmt::format("./lab hint {0}   ./lab explain {1}   ./lab check {0} --seed {2}",
-                              name, result.code, result.seed));
 }
 
 namespace {
 
+/// Nothing: it is built; else what the verb exits with.
+std::optional<int> build_lab(const Context& context, const Lab& lab, const std::string& target) {
+  if (!can_build(context)) {
+    fmt::print(stderr,
+               "lab: the build folder {} is gone\nnext    ./lab check {}   makes it again (a few "
+               "minutes)\n",
+               context.build.string(), lab.short_name());
+    return kExitNotRunnable;
+  }
+  const auto problem = compile(context, target);
+  if (!problem) return std::nullopt;
+  if (problem->whose == BuildProblem::Whose::kTool) {
+    fmt::print(stderr,
+               "lab: plab itself does not compile: the first error, not in a file of yours, is\n\n"
+               "{}\nlog     {}\n",
+               problem->error, problem->log.string());
+    return kExitToolDefect;
+  }
+  fmt::print(
+      "labs/{}/lab.cpp does not compile yet; the first error is\n\n{}\nlog     {}\n"
+      "next    ./lab check {}\n",
+      lab.folder, problem->error, problem->log.string(), lab.short_name());
+  return kExitNotCompiled;
+}
+
 int check_one(const Context& context, const Lab& lab, const CheckOptions& options, bool as_json) {
   const std::string target = target_of(lab, "");
-  if (const std::string error = build_target(context, target); !error.empty()) {
-    fmt::print("labs/{}/lab.cpp does not compile; the first error is\n\n{}", lab.folder, error);
-    return kExitNotCompiled;
-  }
+  if (const auto code = build_lab(context, lab, target)) return *code;
   const CheckResult result = run_check(context, lab, target, options);
   if (result.exit_code == kExitToolDefect) {
     fmt::print(stderr, "lab: the check of {} is at fault, not your work: {}\n", lab.folder,

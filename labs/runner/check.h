@@ -27,6 +27,7 @@ struct CheckOptions {
   std::uint64_t seed = 1;
   int repeat = 1;
   std::string start_method = "fork";
+  double seconds = 20;                                         ///< and two more for each repeat
   enum class Timeline { kNo, kYes } timeline = Timeline::kNo;  ///< for `lab trace`
 };
 

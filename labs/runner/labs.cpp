@@ -97,6 +97,14 @@ const std::map<std::string, VerdictText>& own_texts() {
         "outside of memory, SIGABRT an exception that nobody caught or a failed assertion.",
         {"Which signal was it, and in which process?", "Does it also crash with one worker?",
          "./lab check with --sanitize address names the line."}}},
+      {"LAB-PARENT-KILLED",
+       {"a program ends only processes that it has started itself",
+        "the parent of a rank is its launcher: without it nobody ends the other ranks",
+        "every kill() in lab.cpp, and the number that it gets",
+        "Each check runs below a process that waits for it. That one was ended by a signal; the "
+        "tool itself is another process, and goes on.",
+        {"Whose pid does your kill() get?", "What does getppid() give in the first process?",
+         "Use the terminate() and kill() of the Process that you have started."}}},
       {"LAB-EXITED",
        {"the functions of lab.cpp return; they do not end the program",
         "exit() in the middle of a check ends the check itself",
@@ -136,6 +144,16 @@ const std::map<std::string, VerdictText>& own_texts() {
         "The watcher has proved that these threads can only be freed by each other.",
         {"Who waits for whom?", "What does each of them hold?",
          "Change the order of two of the calls."}}},
+      {"LAB-BUILD-GONE",
+       {"a lab removes only what it has made itself",
+        "a training that cleans up with a wrong path takes its checkpoints, or its own program, "
+        "along",
+        "every call that removes a file or a folder",
+        "The program of the check was removed while it ran, so the lab removed it. Nothing of "
+        "yours is lost: the next ./lab check builds everything again, and lab.cpp and your "
+        "progress are not kept in the build folder.",
+        {"Which call of lab.cpp removes files?", "Is the path that it gets the one you mean?",
+         "Remove single files that lab.cpp has made, by their names."}}},
       {"LAB-LEFT-BEHIND",
        {"what a program starts or makes it also ends or removes",
         "left-over processes and segments fill the machine of everybody who uses it",

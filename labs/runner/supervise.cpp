@@ -60,21 +60,34 @@ class Output {
   std::uint64_t total_ = 0;
 };
 
+bool is_fault(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+         signal == SIGABRT;
+}
+
+struct Ended {
+  std::vector<std::string> alive;    ///< until now
+  std::vector<std::string> crashed;  ///< dead already, by a fault, and nobody had asked
+};
+
 /// Ends everything that is a child of this process, or becomes one meanwhile (it is a subreaper).
-/// Returns those that were alive.
-std::vector<std::string> end_all() {
-  std::vector<std::string> alive;
+Ended end_all() {
+  Ended ended;
   for (auto pids = os::child_pids(); !pids.empty(); pids = os::child_pids()) {
     for (const int pid : pids) {
       os::Process child = os::Process::adopt(pid);
-      if (!child.try_wait()) {
-        alive.push_back(fmt::format("process {} ({})", pid, command_of(pid)));
-        child.kill(SIGKILL);
-        (void)child.wait(Deadline::never());  // SIGKILL cannot be refused
+      if (const auto status = child.try_wait()) {
+        if (is_fault(status->signal)) {
+          ended.crashed.push_back(fmt::format("process {} was {}", pid, status->text()));
+        }
+        continue;
       }
+      ended.alive.push_back(fmt::format("process {} ({})", pid, command_of(pid)));
+      child.kill(SIGKILL);
+      (void)child.wait(Deadline::never());  // SIGKILL cannot be refused
     }
   }
-  return alive;
+  return ended;
 }
 
 /// The guard: a process between this one and the program. The program may kill its parent; then it
@@ -124,8 +137,12 @@ class Run {
     note_members(guard_process.pid());
     const bool ended = end_.how == RunEnd::How::kEnded;
     if (ended) read_status();
-    std::vector<std::string> alive = end_all();
-    if (ended) end_.left = std::move(alive);
+    Ended others = end_all();
+    if (ended) {
+      end_.left = std::move(others.alive);
+      end_.crashed = std::move(others.crashed);
+      end_.parent_killed = guard_process.try_wait()->signal != 0;
+    }
     for (std::string& name : segments_.remove_left(members_)) {
       if (ended) end_.left.push_back(std::move(name));
     }

@@ -31,6 +31,9 @@ struct RunEnd {
   };
   How how = How::kEnded;
   os::ExitStatus status{};
+  bool parent_killed = false;  ///< the process that waits for it was ended; status is no more
+  std::vector<std::string>
+      crashed;  ///< of what it left: those that a fault had ended, each in words
   std::optional<shm::Verdict> verdict;
   std::vector<shm::Wait> waits;        ///< kStuck: who waited for what
   std::vector<std::string> processes;  ///< kStuck: each one, with its state and where it sleeps

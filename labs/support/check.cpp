@@ -77,6 +77,9 @@ std::optional<json> run_case(const CheckCase& one, CheckRun& run) {
         "LAB-CHILD-EXCEPTION",
         fmt::format("rank {} (pid {}) threw {}", problem.rank(), problem.pid(), problem.message()),
         one.name);
+  } catch (const mp::ProcessExited& problem) {
+    const char* const code = problem.signal_name().empty() ? "LAB-CHILD-EXCEPTION" : "LAB-CRASH";
+    return failed(code, problem.what(), one.name);
   } catch (const std::exception& problem) {
     if (const auto todo = todo_of(problem.what())) return not_done(*todo, one.name);
     return failed("LAB-EXCEPTION", problem.what(), one.name);
