@@ -20,6 +20,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double kSanitizedTakes = 10;  // as long as without, at most
+
 /// The learner's own prints: a screenful at most, and where the rest is.
 std::string prints_of(const RunEnd& end, const std::filesystem::path& rest) {
   constexpr int kLines = 20;
@@ -45,89 +47,6 @@ std::string prints_of(const RunEnd& end, const std::filesystem::path& rest) {
                            rest.string());
 }
 
-/// From the file that the check wrote; false when there is none.
-bool take_result(const std::filesystem::path& file, CheckResult& result) {
-  json all;
-  try {
-    all = json::parse(os::read_file(file));
-  } catch (const std::exception&) {
-    return false;
-  }
-  const std::string kind = all.value("result", "");
-  result.seen = all.value("seen", "");
-  result.where = all.value("case", "");
-  result.code = all.value("code", "");
-  result.todo = all.value("todo", 0);
-  result.seed = all.value("seed", std::uint64_t{0});
-  result.proved = all.value("proved", std::vector<std::string>());
-  if (kind == "passed") result.exit_code = kExitPassed;
-  if (kind == "failed") {
-    result.exit_code = result.code == "LAB-CRASH" ? kExitCrash : kExitCheckFailed;
-  }
-  if (kind == "not done") result.exit_code = kExitUntouched;
-  return true;
-}
-
-/// The first of them, a line each, and how many more there are.
-std::string some_of(const std::vector<std::string>& things) {
-  constexpr std::size_t kShown = 6;
-  std::string text;
-  for (std::size_t i = 0; i < things.size() && i < kShown; ++i) text += things[i] + "\n";
-  if (things.size() > kShown) text += fmt::format("and {} more\n", things.size() - kShown);
-  return text;
-}
-
-void judge_end(const Lab& lab, const RunEnd& end, bool has_result, CheckResult& result) {
-  switch (end.how) {
-    case RunEnd::How::kDeadlock: {
-      const auto own = lab.hang.find(end.verdict->code);
-      result.code = own == lab.hang.end() ? "LAB-DEADLOCK" : own->second;
-      result.seen = end.verdict->text();
-      result.exit_code = kExitHang;
-      return;
-    }
-    case RunEnd::How::kStuck:
-      result.code = "LAB-STUCK";
-      result.exit_code = kExitHang;
-      result.seen =
-          fmt::format("no end after {:.0f} s; in the last second it computed for {:.1f} s",
-                      end.seconds, end.cpu_seconds);
-      for (const std::string& line : end.processes) result.seen += "\n" + line;
-      for (const shm::Wait& wait : end.waits) {
-        result.seen += fmt::format("\n{} {} at {}:{}", shm::who_waits(wait), shm::what_for(wait),
-                                   wait.file, wait.line);
-      }
-      return;
-    case RunEnd::How::kInterrupted:
-      result.exit_code = kExitInterrupted;
-      return;
-    case RunEnd::How::kEnded:
-      break;
-  }
-  if (end.parent_killed) {
-    result.code = "LAB-PARENT-KILLED";
-    result.seen = "the process that started the check and waited for it was killed";
-    result.exit_code = kExitCrash;
-  } else if (end.status.signal != 0) {
-    result.code = "LAB-CRASH";
-    result.seen = "the program of the check was " + end.status.text();
-    result.exit_code = kExitCrash;
-  } else if (!has_result) {
-    result.code = "LAB-EXITED";
-    result.seen = fmt::format("the program of the check {}, in the middle\n{}", end.status.text(),
-                              some_of(end.left));
-    result.exit_code = kExitCheckFailed;
-  } else if (result.exit_code == kExitPassed && !end.crashed.empty()) {
-    result.code = "LAB-CRASH";
-    result.seen = some_of(end.crashed) + "and nobody asked how it had ended";
-    result.exit_code = kExitCrash;
-  } else if (result.exit_code == kExitPassed && !end.left.empty()) {
-    result.code = "LAB-LEFT-BEHIND";
-    result.seen = some_of(end.left);
-    result.exit_code = kExitLeftBehind;
-  }
-}
-
 }  // namespace
 
 std::string target_of(const Lab& lab, const std::string& kind) {
@@ -144,18 +63,22 @@ CheckResult run_check(const Context& context, const Lab& lab, const std::string&
                       const CheckOptions& options) {
   const os::TempFolder folder("plab-check-");
   const std::filesystem::path file = folder.path() / "result.json";
-  const std::filesystem::path program = context.build / "labs" / target;
+  const Context built = options.sanitizer ? with_sanitizer(context, *options.sanitizer) : context;
+  const std::filesystem::path program = built.build / "labs" / target;
   std::optional<Recording> recording;
   std::vector<std::pair<std::string, std::string>> variables{{"PLAB_CHECK_RESULT", file.string()}};
   if (options.timeline == CheckOptions::Timeline::kYes) {
     variables.push_back(recording.emplace(context, lab).environment());
   }
+  if (options.sanitizer)
+    std::ranges::copy(sanitizer_environment(folder.path()), std::back_inserter(variables));
   const RunEnd end = run_supervised(
       {.argv = {program.string(), "--seed", std::to_string(options.seed), "--repeat",
                 std::to_string(options.repeat), "--start-method", options.start_method},
        .environment = std::move(variables),
        .folder = folder.path() / "waits",
-       .seconds = options.seconds + 2.0 * options.repeat});
+       .seconds =
+           (options.seconds + 2.0 * options.repeat) * (options.sanitizer ? kSanitizedTakes : 1)});
   const bool gone = !std::filesystem::exists(program);
   if (recording && !gone) {
     recording->finish(fmt::format("lab {} {}: check", lab.short_name(), lab.id));
@@ -164,6 +87,9 @@ CheckResult run_check(const Context& context, const Lab& lab, const std::string&
   const bool has_result = take_result(file, result);
   judge_end(lab, end, has_result, result);
   // Whatever came of it: the rest follows from that.
+  if (const auto finding = read_findings(folder.path(), context.source)) {
+    judge_finding(*finding, Recording::folder(context, lab) / "sanitizer.txt", result);
+  }
   if (gone && result.exit_code != kExitInterrupted) {
     result.exit_code = kExitCheckFailed;
     result.code = "LAB-BUILD-GONE";
@@ -171,16 +97,16 @@ CheckResult run_check(const Context& context, const Lab& lab, const std::string&
   }
   result.seconds = end.seconds;
   if (result.seed == 0) result.seed = options.seed;
-  const auto rest =
-      (gone ? std::filesystem::temp_directory_path() : Recording::folder(context, lab));
-  if (!end.output.empty()) fmt::print("{}\n", prints_of(end, rest / "output.txt"));
+  const auto rest = Recording::folder(context, lab) / "output.txt";
+  if (!end.output.empty()) fmt::print("{}\n", prints_of(end, gone ? "" : rest));
   return result;
 }
 
 namespace {
 
 /// Nothing: it is built; else what the verb exits with.
-std::optional<int> build_lab(const Context& context, const Lab& lab, const std::string& target) {
+std::optional<int> build_lab(const Context& context, const Lab& lab, const std::string& target,
+                             const std::optional<Sanitizer>& sanitizer) {
   if (!can_build(context)) {
     fmt::print(stderr,
                "lab: the build folder {} is gone\nnext    ./lab check {}   makes it again (a few "
@@ -188,7 +114,8 @@ std::optional<int> build_lab(const Context& context, const Lab& lab, const std::
                context.build.string(), lab.short_name());
     return kExitNotRunnable;
   }
-  const auto problem = compile(context, target);
+  const auto problem =
+      sanitizer ? compile_sanitized(context, *sanitizer, target) : compile(context, target);
   if (!problem) return std::nullopt;
   if (problem->whose == BuildProblem::Whose::kTool) {
     fmt::print(stderr,
@@ -206,7 +133,7 @@ std::optional<int> build_lab(const Context& context, const Lab& lab, const std::
 
 int check_one(const Context& context, const Lab& lab, const CheckOptions& options, bool as_json) {
   const std::string target = target_of(lab, "");
-  if (const auto code = build_lab(context, lab, target)) return *code;
+  if (const auto code = build_lab(context, lab, target, options.sanitizer)) return *code;
   const CheckResult result = run_check(context, lab, target, options);
   if (result.exit_code == kExitToolDefect) {
     fmt::print(stderr, "lab: the check of {} is at fault, not your work: {}\n", lab.folder,
@@ -246,8 +173,12 @@ int run_check_verb(const Context& context, const Arguments& arguments) {
       ->check(CLI::Range(1, 100'000));
   app.add_option("--start-method", options.start_method, "fork, spawn or forkserver")
       ->check(CLI::IsMember({"fork", "spawn", "forkserver"}));
+  std::string sanitizer;
+  app.add_option("--sanitize", sanitizer, "build it with a sanitizer: address or thread (slow)")
+      ->check(CLI::IsMember({"address", "thread"}));
   app.add_flag("--json", as_json, "the result as JSON");
   if (const auto code = parse_options(app, arguments)) return *code;
+  options.sanitizer = sanitizer_named(sanitizer);
   const std::vector<Lab> labs = read_labs(context);
   if (all) {
     int worst = kExitPassed;

@@ -79,8 +79,10 @@ bool can_build(const Context& context) {
 std::optional<BuildProblem> compile(const Context& context, const std::string& target) {
   const std::filesystem::path log = context.build / ".lab" / (target + ".log");
   std::filesystem::create_directories(log.parent_path());
-  const std::string command = fmt::format("cmake --build '{}' --target {} >'{}' 2>&1",
-                                          context.build.string(), target, log.string());
+  const std::string command = fmt::format(
+      "CCACHE_SLOPPINESS=${{CCACHE_SLOPPINESS:-pch_defines,time_macros}} "
+      "cmake --build '{}' --target {} >'{}' 2>&1",
+      context.build.string(), target, log.string());
   os::Process build = os::spawn_process("/bin/sh", {.argv = {"/bin/sh", "-c", command},
                                                     .env = os::environment(),
                                                     .descriptors = {},

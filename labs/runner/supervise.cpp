@@ -158,7 +158,11 @@ class Run {
     std::vector<std::string> environment = os::environment();
     const auto [name, value] = watcher_.environment();
     environment.push_back(name + "=" + value);
-    for (const auto& [key, text] : request_.environment) environment.push_back(key + "=" + text);
+    for (const auto& [key, text] : request_.environment) {
+      std::erase_if(environment,
+                    [&](const std::string& old) { return old.starts_with(key + "="); });
+      environment.push_back(key + "=" + text);
+    }
     auto process = os::fork_process();
     if (!process) guard(request_, report_.write, printed_.write, std::move(environment));
     report_.write.reset();

@@ -9,6 +9,7 @@
 #include "plab/os/file.h"
 #include "plab/os/proc.h"
 #include "plab/os/temp.h"
+#include "show.h"
 
 namespace plab::lab {
 namespace {
@@ -92,6 +93,28 @@ TEST_CASE("of many things that are left behind a report shows some and counts th
   CHECK(std::ranges::count(text, '\n') <= 25);
   CHECK(text.find("[LAB-LEFT-BEHIND]") != std::string::npos);
   CHECK(project.run("fork-50-and-exit").seen.find("and 44 more") != std::string::npos);
+}
+
+TEST_CASE("what a sanitizer finds is a failure, with the line", "[lab][sanitize]") {
+  Project project;
+  const Context built = with_sanitizer(project.context(), Sanitizer::kAddress);
+  fs::create_directories(built.build / "labs");
+  const fs::path code = project.context().source / "labs" / "99_nasty" / "lab.cpp";
+  fs::create_directories(code.parent_path());
+  os::write_file(code,
+                 "#include <cstdlib>\nint main(int argc, char**) {\n"
+                 "  char* p = static_cast<char*>(std::malloc(4));\n  std::free(p);\n"
+                 "  return p[argc - 1] == 7;\n}\n");
+  const std::string compiler = "c++ -g -fsanitize=address '" + code.string() + "' -o '" +
+                               (built.build / "labs" / "lab_99_nasty").string() + "' 2>&1";
+  REQUIRE(std::system(compiler.c_str()) == 0);
+  const CheckResult result = project.run("", {.sanitizer = Sanitizer::kAddress});
+  CHECK(result.exit_code == kExitCheckFailed);
+  CHECK(result.code == "LAB-SANITIZER");
+  CHECK(result.seen.starts_with(
+      "heap-use-after-free: READ of size 1\nat labs/99_nasty/lab.cpp:5 in main\n"));
+  const auto all = Recording::folder(project.context(), project.lab()) / "sanitizer.txt";
+  CHECK(os::read_file(all).find("freed by thread") != std::string::npos);
 }
 
 TEST_CASE("a lab that removes the build folder fails, and the next build makes it again",

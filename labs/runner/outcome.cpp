@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "outcome.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "plab/os/file.h"
+#include "sanitize.h"
+
+namespace plab::lab {
+
+using nlohmann::json;
+
+namespace {
+
+/// The first of them, a line each, and how many more there are.
+std::string some_of(const std::vector<std::string>& things) {
+  constexpr std::size_t kShown = 6;
+  std::string text;
+  for (std::size_t i = 0; i < things.size() && i < kShown; ++i) text += things[i] + "\n";
+  if (things.size() > kShown) text += fmt::format("and {} more\n", things.size() - kShown);
+  return text;
+}
+
+}  // namespace
+
+bool take_result(const std::filesystem::path& file, CheckResult& result) {
+  json all;
+  try {
+    all = json::parse(os::read_file(file));
+  } catch (const std::exception&) {
+    return false;
+  }
+  const std::string kind = all.value("result", "");
+  result.seen = all.value("seen", "");
+  result.where = all.value("case", "");
+  result.code = all.value("code", "");
+  result.todo = all.value("todo", 0);
+  result.seed = all.value("seed", std::uint64_t{0});
+  result.proved = all.value("proved", std::vector<std::string>());
+  if (kind == "passed") result.exit_code = kExitPassed;
+  if (kind == "failed") {
+    result.exit_code = result.code == "LAB-CRASH" ? kExitCrash : kExitCheckFailed;
+  }
+  if (kind == "not done") result.exit_code = kExitUntouched;
+  return true;
+}
+
+void judge_end(const Lab& lab, const RunEnd& end, bool has_result, CheckResult& result) {
+  switch (end.how) {
+    case RunEnd::How::kDeadlock: {
+      const auto own = lab.hang.find(end.verdict->code);
+      result.code = own == lab.hang.end() ? "LAB-DEADLOCK" : own->second;
+      result.seen = end.verdict->text();
+      result.exit_code = kExitHang;
+      return;
+    }
+    case RunEnd::How::kStuck:
+      result.code = "LAB-STUCK";
+      result.exit_code = kExitHang;
+      result.seen =
+          fmt::format("no end after {:.0f} s; in the last second it computed for {:.1f} s",
+                      end.seconds, end.cpu_seconds);
+      for (const std::string& line : end.processes) result.seen += "\n" + line;
+      for (const shm::Wait& wait : end.waits) {
+        result.seen += fmt::format("\n{} {} at {}:{}", shm::who_waits(wait), shm::what_for(wait),
+                                   wait.file, wait.line);
+      }
+      return;
+    case RunEnd::How::kInterrupted:
+      result.exit_code = kExitInterrupted;
+      return;
+    case RunEnd::How::kEnded:
+      break;
+  }
+  if (end.parent_killed) {
+    result.code = "LAB-PARENT-KILLED";
+    result.seen = "the process that started the check and waited for it was killed";
+    result.exit_code = kExitCrash;
+  } else if (end.status.signal != 0) {
+    result.code = "LAB-CRASH";
+    result.seen = "the program of the check was " + end.status.text();
+    result.exit_code = kExitCrash;
+  } else if (!has_result) {
+    result.code = "LAB-EXITED";
+    result.seen = fmt::format("the program of the check {}, in the middle\n{}", end.status.text(),
+                              some_of(end.left));
+    result.exit_code = kExitCheckFailed;
+  } else if (result.exit_code == kExitPassed && !end.crashed.empty()) {
+    result.code = "LAB-CRASH";
+    result.seen = some_of(end.crashed) + "and nobody asked how it had ended";
+    result.exit_code = kExitCrash;
+  } else if (result.exit_code == kExitPassed && !end.left.empty()) {
+    result.code = "LAB-LEFT-BEHIND";
+    result.seen = some_of(end.left);
+    result.exit_code = kExitLeftBehind;
+  }
+}
+
+void judge_finding(const SanitizerFinding& finding, const std::filesystem::path& file,
+                   CheckResult& result) {
+  if (result.exit_code == kExitInterrupted) return;
+  std::filesystem::create_directories(file.parent_path());
+  os::write_file(file, finding.text);
+  result.exit_code = kExitCheckFailed;
+  result.code = "LAB-SANITIZER";
+  result.seen = finding.head + "\n";
+  if (!finding.where.empty()) result.seen += "at " + finding.where + "\n";
+  if (finding.others > 0) result.seen += fmt::format("and {} more processes\n", finding.others);
+  result.seen += "all of it: " + file.string();
+}
+
+}  // namespace plab::lab
