@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "calibration.h"
 #include "compile.h"
 #include "plab/base/error.h"
 #include "plab/os/file.h"
@@ -21,6 +22,12 @@ namespace {
 using nlohmann::json;
 
 constexpr double kSanitizedTakes = 10;  // as long as without, at most
+
+Limits limits_of(const Context& context, const Lab& lab, const CheckOptions& options) {
+  const double once = lab.limit * calibration_of(context).unit();
+  const double all = once * (1 + 0.1 * (options.repeat - 1));
+  return Limits::of(options.sanitizer ? all * kSanitizedTakes : all);
+}
 
 /// The learner's own prints: a screenful at most, and where the rest is.
 std::string prints_of(const RunEnd& end, const std::filesystem::path& rest) {
@@ -77,8 +84,8 @@ CheckResult run_check(const Context& context, const Lab& lab, const std::string&
                 std::to_string(options.repeat), "--start-method", options.start_method},
        .environment = std::move(variables),
        .folder = folder.path() / "waits",
-       .seconds =
-           (options.seconds + 2.0 * options.repeat) * (options.sanitizer ? kSanitizedTakes : 1)});
+       .limits = options.limits ? *options.limits : limits_of(context, lab, options),
+       .timeline = recording ? recording->environment().second : std::string()});
   const bool gone = !std::filesystem::exists(program);
   if (recording && !gone) {
     recording->finish(fmt::format("lab {} {}: check", lab.short_name(), lab.id));
@@ -86,6 +93,11 @@ CheckResult run_check(const Context& context, const Lab& lab, const std::string&
   CheckResult result;
   const bool has_result = take_result(file, result);
   judge_end(lab, end, has_result, result);
+  if (!end.stacks.empty() && !gone) {
+    result.stacks = Recording::folder(context, lab) / "stacks.txt";
+    std::filesystem::create_directories(result.stacks.parent_path());
+    os::write_file(result.stacks, text_of(end.stacks));
+  }
   // Whatever came of it: the rest follows from that.
   if (const auto finding = read_findings(folder.path(), context.source)) {
     judge_finding(*finding, Recording::folder(context, lab) / "sanitizer.txt", result);

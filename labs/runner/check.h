@@ -16,7 +16,7 @@ struct CheckOptions {
   std::uint64_t seed = 1;
   int repeat = 1;
   std::string start_method = "fork";
-  double seconds = 20;                   ///< and two more for each repeat
+  std::optional<Limits> limits{};        ///< else those of the lab, on this machine
   std::optional<Sanitizer> sanitizer{};  ///< run the program that was built with it
   enum class Timeline { kNo, kYes } timeline = Timeline::kNo;  ///< for `lab trace`
 };

@@ -63,6 +63,8 @@ Lab read_lab(const std::filesystem::path& folder) {
   lab.pytorch = text(all, "pytorch", file);
   lab.minutes = all["minutes"].value_or(0);
   lab.cores = all["cores"].value_or(1);
+  lab.limit = all["limit"].value_or(Lab::kUsualLimit);
+  if (lab.limit <= 0) bad(file, fmt::format("its limit is {}, not above 0", lab.limit));
   lab.start_methods = list(all, "start_methods");
   lab.sanitizers = list(all, "sanitizers");
   lab.demo = all["demo"].value_or(std::string());
@@ -128,15 +130,27 @@ const std::map<std::string, VerdictText>& own_texts() {
          "Mend the call that it names."}}},
       {"LAB-STUCK",
        {"every function of lab.cpp comes to an end",
-        "a program that neither moves nor waits for anybody cannot be told from a slow one, but "
-        "this "
-        "one was given many times what it needs",
-        "every loop in lab.cpp",
-        "There is no proof of a deadlock: some thread computes or sleeps. Most often that is a "
-        "loop "
-        "whose condition never becomes false.",
-        {"Which loop could run for ever?", "What makes its condition false, and who does that?",
+        "a worker that never returns keeps all others waiting, and its core busy",
+        "the functions that are named above, and their loops",
+        "No message was sent, no lock was taken, nothing was printed, no process came or went, for "
+        "many times as long as the check needs on this machine. If a process computed meanwhile, "
+        "it "
+        "is a loop whose condition never becomes false; if none did, a thread sleeps or waits in "
+        "something that is not plab's. It is no proof of a deadlock.",
+        {"Which loop could run for ever, or which call could sleep for ever?",
+         "What makes its condition false, and who does that?",
          "Give waits a queue, an event or a join to wait on instead of a loop."}}},
+      {"LAB-SLOW",
+       {"a check takes a small multiple of what this machine needs for its parts",
+        "work that is repeated, or done one after the other, costs every step of a training",
+        "what lab.cpp does again and again",
+        "The program still moved when its time was up: it sent, took locks, printed or computed. "
+        "That is no hang. Either it does much more than it has to, or it repeats the same for "
+        "ever, "
+        "or this machine is busy with something else. ./lab doctor measures the machine again.",
+        {"Is this machine busy? Does the check pass when nothing else runs?",
+         "How often does each loop of yours run, and how often would be enough?",
+         "Look at ./lab trace: what repeats is your loop."}}},
       {"LAB-DEADLOCK",
        {"who waits must not hold what the others need to go on",
         "nobody is left who could go on",

@@ -23,6 +23,29 @@ std::string some_of(const std::vector<std::string>& things) {
   return text;
 }
 
+/// Each thread of one that did not end: its state, and where it is.
+std::vector<std::string> threads_of(const RunEnd& end) {
+  std::vector<std::string> all;
+  for (std::string line : end.processes) {
+    for (const ThreadStack& stack : end.stacks) {
+      if (!line.starts_with(fmt::format("process {} ", stack.pid)) ||
+          line.find(fmt::format("thread {}:", stack.tid)) == std::string::npos) {
+        continue;
+      }
+      if (const std::string place = place_of(stack); !place.empty()) {
+        line.resize(line.find(" in "));
+        line += ", " + place;
+      }
+    }
+    for (const shm::Wait& wait : end.waits) {
+      if (line.find(fmt::format("thread {}:", wait.tid)) == std::string::npos) continue;
+      line += ", " + shm::what_for(wait);
+    }
+    all.push_back(std::move(line));
+  }
+  return all;
+}
+
 }  // namespace
 
 bool take_result(const std::filesystem::path& file, CheckResult& result) {
@@ -57,16 +80,13 @@ void judge_end(const Lab& lab, const RunEnd& end, bool has_result, CheckResult& 
       return;
     }
     case RunEnd::How::kStuck:
-      result.code = "LAB-STUCK";
-      result.exit_code = kExitHang;
+    case RunEnd::How::kSlow:
+      result.code = end.how == RunEnd::How::kStuck ? "LAB-STUCK" : "LAB-SLOW";
+      result.exit_code = end.how == RunEnd::How::kStuck ? kExitHang : kExitSlow;
       result.seen =
           fmt::format("no end after {:.0f} s; in the last second it computed for {:.1f} s",
                       end.seconds, end.cpu_seconds);
-      for (const std::string& line : end.processes) result.seen += "\n" + line;
-      for (const shm::Wait& wait : end.waits) {
-        result.seen += fmt::format("\n{} {} at {}:{}", shm::who_waits(wait), shm::what_for(wait),
-                                   wait.file, wait.line);
-      }
+      result.seen += "\n" + some_of(threads_of(end));
       return;
     case RunEnd::How::kInterrupted:
       result.exit_code = kExitInterrupted;

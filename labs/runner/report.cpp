@@ -74,6 +74,7 @@ std::string report(const Lab& lab, const CheckResult& result) {
   if (result.exit_code == kExitInterrupted) return "lab: interrupted; nothing of it is left\n";
   const auto text = text_of(lab, result.code).value_or(VerdictText{});
   const char* const word = result.exit_code == kExitHang    ? "HANG"
+                           : result.exit_code == kExitSlow  ? "SLOW"
                            : result.exit_code == kExitCrash ? "CRASH"
                                                             : "FAIL";
   std::string out = fmt::format("{:<6}{} {}  {}  [{}]\n", word, name, lab.id,
@@ -82,6 +83,7 @@ std::string report(const Lab& lab, const CheckResult& result) {
   out += part("rule", text.rule);
   out += part("why", text.why);
   out += part("look", fmt::format("labs/{}/lab.cpp, {}", lab.folder, text.look));
+  out += part("stacks", result.stacks.string());
   return out +
          commands(fmt::format("./lab hint {0}   ./lab explain {1}   ./lab check {0} --seed {2}",
                               name, result.code, result.seed));

@@ -15,6 +15,7 @@
 #include "plab/os/pipe.h"
 #include "plab/os/proc.h"
 #include "plab/os/signals.h"
+#include "plab/os/timeline_store.h"
 #include "plab/shm/watcher.h"
 #include "process_tree.h"
 #include "segments.h"
@@ -25,6 +26,7 @@ namespace {
 
 constexpr std::size_t kKeep = 16'384;
 constexpr std::chrono::milliseconds kLookEvery{20};
+constexpr std::chrono::milliseconds kSampleEvery{100};
 
 /// Keeps the beginning and the end of what is printed.
 class Output {
@@ -123,18 +125,23 @@ class Run {
     const std::int64_t start = monotonic_ns();
     os::become_subreaper();
     os::Process guard_process = start_guard();
-    const Deadline limit =
-        Deadline::after(std::chrono::milliseconds(static_cast<int>(request_.seconds * 1000)));
+    Pace pace(request_.limits);
+    Deadline next_sample = Deadline::passed();
     const os::InterruptFlag interrupt;
     while (!guard_process.wait(Deadline::after(kLookEvery))) {
       output_.take();
       note_members(guard_process.pid());
       if ((end_.verdict = watcher_.look())) end_.how = RunEnd::How::kDeadlock;
       if (interrupt.raised()) end_.how = RunEnd::How::kInterrupted;
-      if (end_.how == RunEnd::How::kEnded && limit.expired()) describe_stuck(guard_process.pid());
+      if (end_.how == RunEnd::How::kEnded && next_sample.expired()) {
+        next_sample = Deadline::after(kSampleEvery);
+        judge_pace(pace.take(sample(guard_process.pid(), start)), guard_process.pid());
+      }
       if (end_.how != RunEnd::How::kEnded) break;
     }
     note_members(guard_process.pid());
+    const bool hangs = end_.how != RunEnd::How::kEnded && end_.how != RunEnd::How::kInterrupted;
+    if (hangs) end_.stacks = take_stacks(tree_below(guard_process.pid()), request_.folder);
     const bool ended = end_.how == RunEnd::How::kEnded;
     if (ended) read_status();
     Ended others = end_all();
@@ -173,8 +180,25 @@ class Run {
     for (const int pid : tree_below(guard_pid)) members_.insert(pid);
     for (const auto& who : watcher_.processes()) members_.insert(who.pid);
   }
-  void describe_stuck(int guard_pid) {
-    end_.how = RunEnd::How::kStuck;
+  PaceSample sample(int guard_pid, std::int64_t start) {
+    PaceSample now{.at = static_cast<double>(monotonic_ns() - start) / 1e9,
+                   .events = watcher_.moves() + output_.total() + members_.size() +
+                             os::count_timeline_events(request_.timeline),
+                   .cpu = {}};
+    for (const int pid : tree_below(guard_pid)) {
+      now.cpu[pid] = cpu_of(pid);
+      now.has_runnable = now.has_runnable || is_runnable(pid);
+    }
+    now.events += now.cpu.size();  // one that has ended
+    return now;
+  }
+  void judge_pace(Pace::Says says, int guard_pid) {
+    if (says == Pace::Says::kGoOn) return;
+    end_.how = says == Pace::Says::kSlow ? RunEnd::How::kSlow : RunEnd::How::kStuck;
+    describe(guard_pid);
+  }
+  // For one that did not end: who waits, and how much is computed meanwhile.
+  void describe(int guard_pid) {
     end_.waits = watcher_.waits();
     for (const int pid : tree_below(guard_pid)) {
       for (std::string& line : threads_in_words(pid)) end_.processes.push_back(std::move(line));

@@ -63,7 +63,10 @@ TEST_CASE("each way to misbehave gets its verdict, and the next check works", "[
   };
   using Pair = std::pair<int, std::string>;
   CHECK(verdict("todo") == Pair(kExitUntouched, ""));
-  CHECK(verdict("busy", {.seconds = 0.5}) == Pair(kExitHang, "LAB-STUCK"));
+  CHECK(verdict("busy", {.limits = Limits{.quiet = 60, .compute = 0.5, .total = 600}}) ==
+        Pair(kExitHang, "LAB-STUCK"));
+  CHECK(verdict("print-for-ever", {.limits = Limits{.quiet = 60, .compute = 60, .total = 0.5}}) ==
+        Pair(kExitSlow, "LAB-SLOW"));
   CHECK(verdict("fork-50") == Pair(kExitLeftBehind, "LAB-LEFT-BEHIND"));
   CHECK(verdict("fork-50-and-exit") == Pair(kExitCheckFailed, "LAB-EXITED"));
   CHECK(verdict("segv") == Pair(kExitCrash, "LAB-CRASH"));

@@ -47,6 +47,13 @@ void misbehave(const std::string& how) {
     while (!never.load()) {
     }
   }
+  if (how == "print-for-ever") {
+    while (!never.load()) {
+      std::puts("on");
+      std::fflush(stdout);
+      usleep(1000);
+    }
+  }
   if (how == "fork-50") fork_50();
   if (how == "fork-50-and-exit") {
     fork_50();

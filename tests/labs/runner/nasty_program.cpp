@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "plab/mp/init.h"
@@ -17,6 +18,24 @@
 namespace {
 
 std::atomic<bool> never{false};
+
+// Each in a frame of its own, to be found in a stack.
+[[gnu::noinline]] void spin_for_ever() {
+  while (!never.load()) {
+  }
+}
+[[gnu::noinline]] void sleep_for_ever() {
+  while (!never.load()) pause();
+}
+[[gnu::noinline]] void wait_in_a_child() {
+  while (!never.load()) pause();
+}
+
+void be_busy_and_asleep() {
+  if (fork() == 0) wait_in_a_child();
+  const std::jthread other(sleep_for_ever);
+  spin_for_ever();
+}
 
 void fork_many() {
   for (int i = 0; i < 50; ++i) {
@@ -42,8 +61,14 @@ void leave_segment() {
 int main(int argc, char** argv) {
   plab::mp::init(argc, argv);
   const std::string how = argc > 1 ? argv[1] : "";
-  if (how == "busy") {
-    while (!never.load()) {
+  if (how == "busy") spin_for_ever();
+  if (how == "busy-and-asleep") be_busy_and_asleep();
+  if (how == "sleep") pause();
+  if (how == "print-slowly") {
+    for (;;) {
+      std::puts("on");
+      std::fflush(stdout);
+      usleep(10'000);
     }
   }
   if (how == "fork-50") fork_many();
