@@ -61,6 +61,15 @@ bool is_held(const std::string& path) {
   });
 }
 
+std::string in_words(const std::string& name, std::uintmax_t bytes) {
+  if (name.starts_with("sem.")) return "POSIX semaphore /" + name.substr(4);
+  shm::SegmentName maker;
+  const std::string whose = name.starts_with("plab_") && shm::SegmentName::parse("/" + name, maker)
+                                ? fmt::format(", made by process {}", maker.pid)
+                                : "";
+  return fmt::format("{} ({} bytes){}", (kFolder / name).string(), bytes, whose);
+}
+
 }  // namespace
 
 SegmentAudit::SegmentAudit() : before_(names()) {}
@@ -74,7 +83,7 @@ std::vector<std::string> SegmentAudit::remove_left(const std::set<int>& members)
       continue;
     std::error_code problem;
     const auto bytes = fs::file_size(path, problem);
-    left.push_back(fmt::format("{} ({} bytes)", path.string(), problem ? 0 : bytes));
+    left.push_back(in_words(name, problem ? 0 : bytes));
     fs::remove(path, problem);
   }
   return left;

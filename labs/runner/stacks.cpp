@@ -106,6 +106,10 @@ std::string short_path(const std::string& file) {
   return file;
 }
 
+bool is_learners(const Call& call) {
+  return call.file.ends_with("/lab.cpp") || call.file.find("/mutants/") != std::string::npos;
+}
+
 std::string in_words(const Call& call) {
   const std::string name = short_name(call.function);
   return call.file.empty() ? name
@@ -154,10 +158,7 @@ std::vector<ThreadStack> take_stacks(const std::vector<int>& pids,
 
 std::string place_of(const ThreadStack& stack) {
   const auto& calls = stack.calls;
-  const auto in_lab = [](const Call& call) {
-    return call.file.ends_with("/lab.cpp") || call.file.find("/mutants/") != std::string::npos;
-  };
-  auto best = std::ranges::find_if(calls, in_lab);
+  auto best = std::ranges::find_if(calls, is_learners);
   if (best == calls.end())
     best = std::ranges::find_if(
         calls, [](const Call& call) { return call.file.find("/labs/") != std::string::npos; });
@@ -166,6 +167,20 @@ std::string place_of(const ThreadStack& stack) {
   if (best == calls.end())
     best = std::ranges::find_if(calls, [](const Call& call) { return call.function != "?"; });
   return best == calls.end() ? "" : in_words(*best);
+}
+
+std::string maker_in(const ThreadStack& stack) {
+  const auto outermost = [&](auto is) {
+    const auto found = std::find_if(stack.calls.rbegin(), stack.calls.rend(), is);
+    return found == stack.calls.rend() ? std::string() : in_words(*found);
+  };
+  std::string place = outermost(is_learners);
+  if (place.empty()) {
+    place = outermost([](const Call& call) {
+      return call.file.find("/labs/") != std::string::npos && call.function != "main";
+    });
+  }
+  return place;
 }
 
 std::string text_of(const std::vector<ThreadStack>& stacks) {

@@ -30,6 +30,9 @@ struct ThreadStack {
 /// whose line is known, as "lab01::run_workers at labs/01_processes/lab.cpp:24". Empty when nothing
 /// is known.
 [[nodiscard]] std::string place_of(const ThreadStack& stack);
+/// The outermost call below the first in a lab.cpp, or in any other file of a lab: in a process
+/// that fork has made, the one that made it. As place_of.
+[[nodiscard]] std::string maker_in(const ThreadStack& stack);
 /// All of it, a line for each call.
 [[nodiscard]] std::string text_of(const std::vector<ThreadStack>& stacks);
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "leftovers.h"
 #include "plab/base/deadline.h"
 #include "plab/os/file.h"
 #include "plab/os/pipe.h"
@@ -18,13 +19,13 @@
 #include "plab/os/timeline_store.h"
 #include "plab/shm/watcher.h"
 #include "process_tree.h"
-#include "segments.h"
 
 namespace plab::lab {
 
 namespace {
 
 constexpr std::size_t kKeep = 16'384;
+constexpr std::size_t kAsked = 6;  // so many left-over processes say where they came from
 constexpr std::chrono::milliseconds kLookEvery{20};
 constexpr std::chrono::milliseconds kSampleEvery{100};
 
@@ -32,7 +33,18 @@ constexpr std::chrono::milliseconds kSampleEvery{100};
 class Output {
  public:
   explicit Output(os::UniqueFd fd) : fd_(std::move(fd)) { os::set_nonblocking(fd_.get()); }
-  /// Takes what is there, at most a few megabytes, so that the program is looked after meanwhile.
+  /// Takes what comes until the deadline, or until nobody is left who could print.
+  void take_until(Deadline deadline) {
+    std::array<std::byte, 65'536> piece;
+    do {
+      const auto got = os::read_some(fd_.get(), piece, deadline);
+      if (!got) return;
+      at_end_ = *got == 0;
+      add({reinterpret_cast<const char*>(piece.data()), *got});
+    } while (!at_end_ && !deadline.expired());
+  }
+  [[nodiscard]] bool at_end() const { return at_end_; }
+  /// Takes what is there, at most a few megabytes.
   void take() {
     std::array<std::byte, 65'536> piece;
     for (int i = 0; i < 64; ++i) {
@@ -60,6 +72,7 @@ class Output {
   os::UniqueFd fd_;
   std::string head_, tail_;
   std::uint64_t total_ = 0;
+  bool at_end_ = false;
 };
 
 bool is_fault(int signal) {
@@ -73,8 +86,16 @@ struct Ended {
 };
 
 /// Ends everything that is a child of this process, or becomes one meanwhile (it is a subreaper).
-Ended end_all() {
+/// @param folder of the table of waits
+Ended end_all(const std::filesystem::path& folder) {
   Ended ended;
+  std::size_t asked = 0;
+  const auto maker_of = [&](int pid) {
+    if (asked++ >= kAsked) return std::string();
+    const auto stacks = take_stacks({pid}, folder);
+    const std::string place = stacks.empty() ? "" : maker_in(stacks.front());
+    return place.empty() ? place : ": " + place;
+  };
   for (auto pids = os::child_pids(); !pids.empty(); pids = os::child_pids()) {
     for (const int pid : pids) {
       os::Process child = os::Process::adopt(pid);
@@ -84,7 +105,7 @@ Ended end_all() {
         }
         continue;
       }
-      ended.alive.push_back(fmt::format("process {} ({})", pid, command_of(pid)));
+      ended.alive.push_back(fmt::format("process {} ({}){}", pid, command_of(pid), maker_of(pid)));
       child.kill(SIGKILL);
       (void)child.wait(Deadline::never());  // SIGKILL cannot be refused
     }
@@ -128,8 +149,9 @@ class Run {
     Pace pace(request_.limits);
     Deadline next_sample = Deadline::passed();
     const os::InterruptFlag interrupt;
-    while (!guard_process.wait(Deadline::after(kLookEvery))) {
-      output_.take();
+    while (
+        !guard_process.wait(output_.at_end() ? Deadline::after(kLookEvery) : Deadline::passed())) {
+      output_.take_until(Deadline::after(kLookEvery));
       note_members(guard_process.pid());
       if ((end_.verdict = watcher_.look())) end_.how = RunEnd::How::kDeadlock;
       if (interrupt.raised()) end_.how = RunEnd::How::kInterrupted;
@@ -144,13 +166,13 @@ class Run {
     if (hangs) end_.stacks = take_stacks(tree_below(guard_process.pid()), request_.folder);
     const bool ended = end_.how == RunEnd::How::kEnded;
     if (ended) read_status();
-    Ended others = end_all();
+    Ended others = end_all(request_.folder);
     if (ended) {
       end_.left = std::move(others.alive);
       end_.crashed = std::move(others.crashed);
       end_.parent_killed = guard_process.try_wait()->signal != 0;
     }
-    for (std::string& name : segments_.remove_left(members_)) {
+    for (std::string& name : leftovers_.remove_left(members_)) {
       if (ended) end_.left.push_back(std::move(name));
     }
     output_.take();
@@ -228,7 +250,7 @@ class Run {
   }
 
   const RunRequest& request_;
-  SegmentAudit segments_;
+  Leftovers leftovers_;
   std::set<int> members_;  // the pids of all processes of the run, as far as they were seen
   shm::Watcher watcher_;
   os::Pipe report_, printed_;
