@@ -110,7 +110,7 @@ CheckResult run_check(const Context& context, const Lab& lab, const std::string&
   result.seconds = end.seconds;
   if (result.seed == 0) result.seed = options.seed;
   const auto rest = Recording::folder(context, lab) / "output.txt";
-  if (!end.output.empty()) fmt::print("{}\n", prints_of(end, gone ? "" : rest));
+  if (!end.output.empty()) fmt::print(options.prints, "{}\n", prints_of(end, gone ? "" : rest));
   return result;
 }
 
@@ -190,6 +190,7 @@ int run_check_verb(const Context& context, const Arguments& arguments) {
       ->check(CLI::IsMember({"address", "thread"}));
   app.add_flag("--json", as_json, "the result as JSON");
   if (const auto code = parse_options(app, arguments)) return *code;
+  if (as_json) options.prints = stderr;
   options.sanitizer = sanitizer_named(sanitizer);
   const std::vector<Lab> labs = read_labs(context);
   if (all) {

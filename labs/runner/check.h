@@ -3,6 +3,7 @@
 // `lab check`: builds the learner's file with the check of its lab, runs it under supervision, and
 // says what came of it.
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct CheckOptions {
   std::string start_method = "fork";
   std::optional<Limits> limits{};        ///< else those of the lab, on this machine
   std::optional<Sanitizer> sanitizer{};  ///< run the program that was built with it
+  std::FILE* prints = stdout;            ///< where the program's own prints are shown
   enum class Timeline { kNo, kYes } timeline = Timeline::kNo;  ///< for `lab trace`
 };
 

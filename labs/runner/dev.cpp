@@ -80,7 +80,7 @@ class Gates {
   }
   CheckResult run(const std::string& kind, std::uint64_t seed, const std::string& method) {
     return run_check(context_, lab_, target_of(lab_, kind),
-                     {.seed = seed, .repeat = 1, .start_method = method});
+                     {.seed = seed, .repeat = 1, .start_method = method, .prints = stderr});
   }
   void skeleton() {
     const CheckResult result = run("skeleton", 1, "fork");
@@ -114,7 +114,8 @@ class Gates {
                                            {.seed = static_cast<std::uint64_t>(seed),
                                             .repeat = 1,
                                             .start_method = method,
-                                            .sanitizer = sanitizer});
+                                            .sanitizer = sanitizer,
+                                            .prints = stderr});
       if (result.exit_code != kExitPassed) {
         wrong = fmt::format("{} [{}] with seed {}: {}", result.exit_code, result.code, seed,
                             result.seen);

@@ -61,6 +61,7 @@ bool take_result(const std::filesystem::path& file, CheckResult& result) {
   result.code = all.value("code", "");
   result.todo = all.value("todo", 0);
   result.seed = all.value("seed", std::uint64_t{0});
+  result.left = all.value("left", std::vector<std::string>());
   result.proved = all.value("proved", std::vector<std::string>());
   if (kind == "passed") result.exit_code = kExitPassed;
   if (kind == "failed") {
@@ -111,9 +112,10 @@ void judge_end(const Lab& lab, const RunEnd& end, bool has_result, CheckResult& 
     result.code = "LAB-CRASH";
     result.seen = some_of(end.crashed) + "and nobody asked how it had ended";
     result.exit_code = kExitCrash;
-  } else if (result.exit_code == kExitPassed && !end.left.empty()) {
+  } else if (result.left.insert(result.left.end(), end.left.begin(), end.left.end());
+             result.exit_code == kExitPassed && !result.left.empty()) {
     result.code = "LAB-LEFT-BEHIND";
-    result.seen = some_of(end.left);
+    result.seen = some_of(result.left);
     result.exit_code = kExitLeftBehind;
   }
 }

@@ -21,8 +21,9 @@ struct CheckResult {
   std::string seen;                 ///< with numbers and pids; several lines
   std::string where;                ///< the case that failed
   std::vector<std::string> proved;
-  std::filesystem::path stacks;  ///< file with the calls of all threads of a hang; may be empty
-  int todo = 0;                  ///< of the hole that is not filled
+  std::filesystem::path stacks;   ///< file with the calls of all threads of a hang; may be empty
+  std::vector<std::string> left;  ///< what the check's own process still held at its end
+  int todo = 0;                   ///< of the hole that is not filled
   std::uint64_t seed = 0;
   double seconds = 0;
 };

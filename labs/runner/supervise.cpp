@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <set>
+#include <thread>
 
 #include "leftovers.h"
 #include "plab/base/deadline.h"
@@ -233,7 +234,8 @@ class Run {
     const double before = cpu();
     const Deadline second = Deadline::after(std::chrono::seconds(1));
     while (!second.expired()) {
-      output_.take();
+      if (output_.at_end()) std::this_thread::sleep_for(kLookEvery);
+      output_.take_until(Deadline::after(kLookEvery));
       (void)watcher_.look();
     }
     end_.cpu_seconds = cpu() - before;

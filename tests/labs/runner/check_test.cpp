@@ -98,6 +98,24 @@ TEST_CASE("of many things that are left behind a report shows some and counts th
   CHECK(project.run("fork-50-and-exit").seen.find("and 44 more") != std::string::npos);
 }
 
+TEST_CASE("what the process of a check still holds at its end is left behind", "[lab][leftovers]") {
+  Project project;
+  const auto left = [&](const std::string& how, int repeat) {
+    const CheckResult result = project.run(how, {.repeat = repeat});
+    if (result.exit_code == kExitPassed) return std::string("nothing");
+    CHECK(result.exit_code == kExitLeftBehind);
+    CHECK(result.code == "LAB-LEFT-BEHIND");
+    return result.seen;
+  };
+  CHECK(left("", 3) == "nothing");
+  CHECK(left("zombie", 1).find("nobody has waited for it") != std::string::npos);
+  const std::string file = left("open-file", 1);
+  CHECK(file.find("is still open: ") != std::string::npos);
+  CHECK(file.find("nasty_check") != std::string::npos);
+  CHECK(left("open-pipe", 1) == "nothing");  // a pipe of plab's own looks the same
+  CHECK(left("open-pipe", 3).find("4 descriptors more (pipe) after 3 rounds") == 0);
+}
+
 TEST_CASE("what a sanitizer finds is a failure, with the line", "[lab][sanitize]") {
   Project project;
   const Context built = with_sanitizer(project.context(), Sanitizer::kAddress);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The check of a lab whose lab.cpp may do anything: NASTY_HOW says what. Run by check_test through
 // the lab tool's own run_check.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,6 +41,13 @@ void fork_one_that_crashes() {
   waitid(P_ALL, 0, &end, WEXITED | WNOWAIT);  // it is dead, and still there to be asked
 }
 
+void leave_zombie() {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  siginfo_t end{};
+  waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOWAIT);
+}
+
 // What lab.cpp would hold.
 void misbehave(const std::string& how) {
   if (how == "todo") throw plab::lab::NotDone{2};
@@ -69,6 +77,12 @@ void misbehave(const std::string& how) {
   if (how == "print-1-gb") {
     const std::vector<char> block(std::size_t{1} << 20U, 'x');
     for (int i = 0; i < 1024; ++i) std::fwrite(block.data(), 1, block.size(), stdout);
+  }
+  if (how == "zombie") leave_zombie();
+  if (how == "open-file") (void)open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  if (how == "open-pipe") {
+    int ends[2];
+    if (pipe(ends) != 0) std::abort();
   }
   if (how == "delete-build") std::filesystem::remove_all(std::getenv("NASTY_BUILD"));
 }
