@@ -34,9 +34,10 @@ struct Job {
   int count = 0;  ///< items of each producer
   std::uint64_t seed = 0;
   std::vector<plab::mp::Event> made;  ///< by producer: make_item has made its last item
+  plab::mp::Semaphore finished{0};    ///< the check's: who has come to its end
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(queue, count, seed, made);
+    archive(queue, count, seed, made, finished);
   }
 };
 
@@ -54,7 +55,10 @@ void produce(int producer, Job job);
 /// without the end marks, in the order of their arrival.
 std::vector<Item> drain(int producers, const Job& job);
 
-/// Runs produce(p, job) in `producers` processes and returns what they put. No process is left.
+/// The work of a producer's process: produce(producer, job), and what the check adds. Given.
+void run_producer(int producer, Job job);
+/// Runs run_producer(p, job) in `producers` processes and returns what they put, when all of them
+/// have ended.
 std::vector<Item> run(int producers, const Job& job);
 
 }  // namespace lab08

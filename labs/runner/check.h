@@ -3,30 +3,23 @@
 // `lab check`: builds the learner's file with the check of its lab, runs it under supervision, and
 // says what came of it.
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "labs.h"
-#include "supervise.h"
+#include "outcome.h"
+#include "sanitize.h"
 
 namespace plab::lab {
-
-/// What one run of a check came to.
-struct CheckResult {
-  int exit_code = kExitToolDefect;  ///< as ./lab check exits
-  std::string code;                 ///< of the verdict; empty for a pass and for an untouched hole
-  std::string seen;                 ///< with numbers and pids; several lines
-  std::string where;                ///< the case that failed
-  std::vector<std::string> proved;
-  int todo = 0;  ///< of the hole that is not filled
-  std::uint64_t seed = 0;
-  double seconds = 0;
-};
 
 struct CheckOptions {
   std::uint64_t seed = 1;
   int repeat = 1;
   std::string start_method = "fork";
+  std::optional<Limits> limits{};        ///< else those of the lab, on this machine
+  std::optional<Sanitizer> sanitizer{};  ///< run the program that was built with it
+  std::FILE* prints = stdout;            ///< where the program's own prints are shown
   enum class Timeline { kNo, kYes } timeline = Timeline::kNo;  ///< for `lab trace`
 };
 
@@ -41,7 +34,7 @@ struct CheckOptions {
 /// At most 25 lines.
 [[nodiscard]] std::string report(const Lab& lab, const CheckResult& result);
 
-/// Options: [LAB] [--all] [--seed S] [--repeat R] [--start-method M] [--json]
+/// Options: [LAB] [--all] [--seed S] [--repeat R] [--start-method M] [--sanitize S] [--json]
 int run_check_verb(const Context& context, const Arguments& arguments);
 
 }  // namespace plab::lab

@@ -23,8 +23,9 @@ using nlohmann::json;
 /// The gates of one lab; each is a line, and all must hold.
 class Gates {
  public:
-  Gates(const Context& context, const Lab& lab, int seeds)
-      : context_(context), lab_(lab), seeds_(seeds) {}
+  enum class Sanitize { kNo, kYes };
+  Gates(const Context& context, const Lab& lab, int seeds, Sanitize sanitize)
+      : context_(context), lab_(lab), seeds_(seeds), sanitize_(sanitize) {}
 
   json run() {
     texts();
@@ -34,7 +35,11 @@ class Gates {
     solution();
     for (const auto& [name, code] : lab_.mutants) mutant(name, code);
     demo();
-    return {{"lab", lab_.id}, {"ok", ok_}, {"gates", gates_}};
+    if (sanitize_ == Sanitize::kYes) {
+      for (const std::string& name : lab_.sanitizers) sanitized(name);
+    }
+    return {{"lab", lab_.id},        {"ok", ok_},           {"skeleton", skeleton_},
+            {"solution", solution_}, {"mutants", mutants_}, {"gates", gates_}};
   }
   [[nodiscard]] bool ok() const { return ok_; }
 
@@ -83,27 +88,59 @@ class Gates {
   }
   CheckResult run(const std::string& kind, std::uint64_t seed, const std::string& method) {
     return run_check(context_, lab_, target_of(lab_, kind),
-                     {.seed = seed, .repeat = 1, .start_method = method});
+                     {.seed = seed, .repeat = 1, .start_method = method, .prints = stderr});
   }
   void skeleton() {
     const CheckResult result = run("skeleton", 1, "fork");
+    skeleton_ = {{"wanted", int{kExitUntouched}}, {"got", result.exit_code}};
     gate("skeleton", result.exit_code == kExitUntouched, "7", std::to_string(result.exit_code));
   }
+  /// The solution by each start method, with many seeds.
   void solution() {
-    for (const std::string& method : lab_.start_methods) {
-      std::string wrong;
-      for (int seed = 1; seed <= seeds_ && wrong.empty(); ++seed) {
-        const CheckResult result = run("solution", static_cast<std::uint64_t>(seed), method);
-        if (result.exit_code != kExitPassed) {
-          wrong = fmt::format("{} [{}] with seed {}: {}", result.exit_code, result.code, seed,
-                              result.seen);
-        }
-      }
-      gate("solution by " + method, wrong.empty(), "0", wrong);
+    for (const std::string& method : lab_.start_methods) passes(method, seeds_, std::nullopt);
+  }
+  void sanitized(const std::string& name) {
+    const auto sanitizer = sanitizer_named(name);
+    if (!sanitizer) {
+      gate("sanitizers of lab.toml", false, "address, thread", name);
+      return;
     }
+    const auto problem = compile_sanitized(context_, *sanitizer, target_of(lab_, "solution"));
+    if (problem) {
+      gate("solution builds, " + name, false, "no error", problem->error);
+      return;
+    }
+    constexpr int kSeeds = 3;  // it is slow, and looks at every access of each
+    for (const std::string& method : lab_.start_methods) {
+      passes(method, std::min(seeds_, kSeeds), sanitizer);
+    }
+  }
+  void passes(const std::string& method, int seeds, const std::optional<Sanitizer>& sanitizer) {
+    std::string wrong;
+    for (int seed = 1; seed <= seeds && wrong.empty(); ++seed) {
+      const CheckResult result = run_check(context_, lab_, target_of(lab_, "solution"),
+                                           {.seed = static_cast<std::uint64_t>(seed),
+                                            .repeat = 1,
+                                            .start_method = method,
+                                            .sanitizer = sanitizer,
+                                            .prints = stderr});
+      if (result.exit_code != kExitPassed) {
+        wrong = fmt::format("{} [{}] with seed {}: {}", result.exit_code, result.code, seed,
+                            result.seen);
+      }
+    }
+    const std::string with = sanitizer ? std::string(", ") + name_of(*sanitizer) : "";
+    gate("solution by " + method + with, wrong.empty(), "0", wrong);
+    solution_.push_back({{"start_method", method},
+                         {"sanitizer", sanitizer ? name_of(*sanitizer) : "none"},
+                         {"seeds", seeds},
+                         {"ok", wrong.empty()},
+                         {"got", wrong.empty() ? "0" : wrong}});
   }
   void mutant(const std::string& name, const std::string& code) {
     const CheckResult result = run("mutant_" + name, 1, "fork");
+    mutants_.push_back(
+        {{"name", name}, {"wanted", code}, {"got", result.code}, {"exit_code", result.exit_code}});
     gate("mutant " + name, result.code == code, code,
          fmt::format("{} (exit {})", result.code, result.exit_code));
   }
@@ -121,7 +158,11 @@ class Gates {
   const Context& context_;
   const Lab& lab_;
   int seeds_;
+  Sanitize sanitize_;
   bool ok_ = true;
+  json skeleton_;
+  json solution_ = json::array();
+  json mutants_ = json::array();
   json gates_ = json::array();
 };
 
@@ -134,11 +175,12 @@ int sync(const Context& context, const std::vector<Lab>& labs) {
   return kExitPassed;
 }
 
-int check(const Context& context, const std::vector<Lab>& labs, int seeds, bool as_json) {
+int check(const Context& context, const std::vector<Lab>& labs, int seeds, Gates::Sanitize sanitize,
+          bool as_json) {
   bool ok = !labs.empty();
   json all = json::array();
   for (const Lab& lab : labs) {
-    Gates gates(context, lab, seeds);
+    Gates gates(context, lab, seeds, sanitize);
     all.push_back(gates.run());
     ok = ok && gates.ok();
   }
@@ -169,11 +211,14 @@ int run_dev(const Context& context, const Arguments& arguments) {
   std::optional<int> number;
   int seeds = 20;
   bool as_json = false;
+  bool sanitize = false;
   auto* const check_app = app.add_subcommand("check", "the gates of each lab");
   check_app->add_option("LAB", name, "number or id; without it all");
   check_app->add_option("--seeds", seeds, "for the solution, by each start method")
       ->check(CLI::Range(1, 10'000));
   check_app->add_flag("--json", as_json, "the gates as JSON on standard output");
+  check_app->add_flag("--sanitize", sanitize,
+                      "the solution also with the sanitizers that lab.toml names (slow)");
   auto* const sync_app = app.add_subcommand("sync", "cuts lab.cpp from the solution");
   sync_app->add_option("LAB", name, "number or id; without it all");
   auto* const cut_app = app.add_subcommand("cut", "cuts one file");
@@ -197,7 +242,10 @@ int run_dev(const Context& context, const Arguments& arguments) {
     }
     labs = {*one};
   }
-  return sync_app->parsed() ? sync(context, labs) : check(context, labs, seeds, as_json);
+  return sync_app->parsed()
+             ? sync(context, labs)
+             : check(context, labs, seeds, sanitize ? Gates::Sanitize::kYes : Gates::Sanitize::kNo,
+                     as_json);
 }
 
 }  // namespace plab::lab

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "calibration.h"
+#include "labs.h"
 #include "plab/base/env.h"
 
 namespace plab::lab {
@@ -71,12 +73,20 @@ void print_text(const std::vector<Finding>& findings, std::size_t problems) {
 
 }  // namespace
 
-int run_doctor(const Context& /*context*/, const Arguments& arguments) {
+int run_doctor(const Context& context, const Arguments& arguments) {
   CLI::App app{"What this machine offers, what is wrong with it, and what mends it.", "lab doctor"};
   bool json = false;
   app.add_flag("--json", json, "one JSON document on standard output");
   if (const auto code = parse_options(app, arguments)) return *code;
-  const auto findings = judge(read_machine());
+  auto findings = judge(read_machine());
+  const Calibration speed = calibrate(context);
+  findings.push_back({"speed", speed.text(), State::kOk, {}});
+  findings.push_back(
+      {"a check",
+       fmt::format("may take {:.0f} s without getting anywhere ({} times {:.0f} ms)",
+                   Lab::kUsualLimit * speed.unit(), Lab::kUsualLimit, speed.unit() * 1000),
+       State::kOk,
+       {}});
   const auto problems =
       static_cast<std::size_t>(std::ranges::count(findings, State::kProblem, &Finding::state));
   if (json) {

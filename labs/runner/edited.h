@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "labs.h"
+#include "outcome.h"
 
 namespace plab::lab {
 
@@ -14,5 +15,8 @@ namespace plab::lab {
 /// they came, relative to the root. In a git clone: what differs from the last commit. Elsewhere
 /// (an unpacked archive, no git): what differs from the first time that this was asked.
 [[nodiscard]] std::vector<std::string> edited_files(const Context& context, const Lab& lab);
+
+/// Makes a pass that was reached with edited files a failure (LAB-EDITED) that names them.
+void look_for_edits(const Context& context, const Lab& lab, CheckResult& result);
 
 }  // namespace plab::lab

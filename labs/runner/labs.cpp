@@ -63,6 +63,8 @@ Lab read_lab(const std::filesystem::path& folder) {
   lab.pytorch = text(all, "pytorch", file);
   lab.minutes = all["minutes"].value_or(0);
   lab.cores = all["cores"].value_or(1);
+  lab.limit = all["limit"].value_or(Lab::kUsualLimit);
+  if (lab.limit <= 0) bad(file, fmt::format("its limit is {}, not above 0", lab.limit));
   lab.start_methods = list(all, "start_methods");
   lab.sanitizers = list(all, "sanitizers");
   lab.demo = all["demo"].value_or(std::string());
@@ -97,6 +99,14 @@ const std::map<std::string, VerdictText>& own_texts() {
         "outside of memory, SIGABRT an exception that nobody caught or a failed assertion.",
         {"Which signal was it, and in which process?", "Does it also crash with one worker?",
          "./lab check with --sanitize address names the line."}}},
+      {"LAB-PARENT-KILLED",
+       {"a program ends only processes that it has started itself",
+        "the parent of a rank is its launcher: without it nobody ends the other ranks",
+        "every kill() in lab.cpp, and the number that it gets",
+        "Each check runs below a process that waits for it. That one was ended by a signal; the "
+        "tool itself is another process, and goes on.",
+        {"Whose pid does your kill() get?", "What does getppid() give in the first process?",
+         "Use the terminate() and kill() of the Process that you have started."}}},
       {"LAB-EXITED",
        {"the functions of lab.cpp return; they do not end the program",
         "exit() in the middle of a check ends the check itself",
@@ -120,15 +130,27 @@ const std::map<std::string, VerdictText>& own_texts() {
          "Mend the call that it names."}}},
       {"LAB-STUCK",
        {"every function of lab.cpp comes to an end",
-        "a program that neither moves nor waits for anybody cannot be told from a slow one, but "
-        "this "
-        "one was given many times what it needs",
-        "every loop in lab.cpp",
-        "There is no proof of a deadlock: some thread computes or sleeps. Most often that is a "
-        "loop "
-        "whose condition never becomes false.",
-        {"Which loop could run for ever?", "What makes its condition false, and who does that?",
+        "a worker that never returns keeps all others waiting, and its core busy",
+        "the functions that are named above, and their loops",
+        "No message was sent, no lock was taken, nothing was printed, no process came or went, for "
+        "many times as long as the check needs on this machine. If a process computed meanwhile, "
+        "it "
+        "is a loop whose condition never becomes false; if none did, a thread sleeps or waits in "
+        "something that is not plab's. It is no proof of a deadlock.",
+        {"Which loop could run for ever, or which call could sleep for ever?",
+         "What makes its condition false, and who does that?",
          "Give waits a queue, an event or a join to wait on instead of a loop."}}},
+      {"LAB-SLOW",
+       {"a check takes a small multiple of what this machine needs for its parts",
+        "work that is repeated, or done one after the other, costs every step of a training",
+        "what lab.cpp does again and again",
+        "The program still moved when its time was up: it sent, took locks, printed or computed. "
+        "That is no hang. Either it does much more than it has to, or it repeats the same for "
+        "ever, "
+        "or this machine is busy with something else. ./lab doctor measures the machine again.",
+        {"Is this machine busy? Does the check pass when nothing else runs?",
+         "How often does each loop of yours run, and how often would be enough?",
+         "Look at ./lab trace: what repeats is your loop."}}},
       {"LAB-DEADLOCK",
        {"who waits must not hold what the others need to go on",
         "nobody is left who could go on",
@@ -144,6 +166,25 @@ const std::map<std::string, VerdictText>& own_texts() {
         "like; for the pass put it back, or commit it if you are working on plab itself.",
         {"Which files are named?", "Is the edit meant for the lab, or for plab?",
          "git diff shows what you changed."}}},
+      {"LAB-BUILD-GONE",
+       {"a lab removes only what it has made itself",
+        "a training that cleans up with a wrong path takes its checkpoints, or its own program, "
+        "along",
+        "every call that removes a file or a folder",
+        "The program of the check was removed while it ran, so the lab removed it. Nothing of "
+        "yours is lost: the next ./lab check builds everything again, and lab.cpp and your "
+        "progress are not kept in the build folder.",
+        {"Which call of lab.cpp removes files?", "Is the path that it gets the one you mean?",
+         "Remove single files that lab.cpp has made, by their names."}}},
+      {"LAB-SANITIZER",
+       {"no access outside of an object's memory or life, no data race, no undefined behaviour",
+        "such a program may pass a thousand times and fail in the next run, elsewhere",
+        "the line that is named above",
+        "The program was built with a sanitizer, which watches every access to memory. Its whole "
+        "report is in the file that is named: who made the object, who freed it, who else uses it.",
+        {"Which object does the line use, and how long does that object live?",
+         "Which other process or thread uses the same memory at that time?",
+         "Read the report from its first line: it names both accesses."}}},
       {"LAB-LEFT-BEHIND",
        {"what a program starts or makes it also ends or removes",
         "left-over processes and segments fill the machine of everybody who uses it",

@@ -20,12 +20,14 @@ struct VerdictText {
 };
 
 struct Lab {
+  static constexpr int kUsualLimit = 600;
   int number = 0;
   std::string folder;  ///< "01_processes"
   std::string id;      ///< "processes": for ever; the number may move
   std::string title, kind, pytorch;
   int minutes = 0;
   int cores = 1;
+  int limit = kUsualLimit;  ///< of a check, in units of the machine (Calibration::unit)
   std::vector<std::string> start_methods, sanitizers;
   std::string demo;  ///< the verdict that its demo ends in; empty: it ends well
   std::map<std::string, std::string> hang;     ///< code of a proved deadlock to the lab's verdict

@@ -33,7 +33,20 @@ std::string line_of(const std::string& path) {
   }
 }
 
+char state_of(const std::string& stat) {
+  const auto after_name = stat.rfind(')');
+  return after_name == std::string::npos ? '?' : stat[after_name + 2];
+}
+
 }  // namespace
+
+bool is_runnable(int pid) {
+  for (const std::string& tid : os::list_folder(fmt::format("/proc/{}/task", pid), "")) {
+    const char state = state_of(line_of(fmt::format("/proc/{}/task/{}/stat", pid, tid)));
+    if (state == 'R' || state == 'D') return true;
+  }
+  return false;
+}
 
 double cpu_of(int pid) {
   try {
@@ -73,9 +86,7 @@ std::vector<std::string> threads_in_words(int pid) {
   std::vector<std::string> out;
   for (const std::string& tid : os::list_folder(fmt::format("/proc/{}/task", pid), "")) {
     const std::string folder = fmt::format("/proc/{}/task/{}", pid, tid);
-    const std::string stat = line_of(folder + "/stat");
-    const auto after_name = stat.rfind(')');
-    const char state = after_name == std::string::npos ? '?' : stat[after_name + 2];
+    const char state = state_of(line_of(folder + "/stat"));
     out.push_back(fmt::format("process {} ({}) thread {}: {} in {}", pid, command_of(pid), tid,
                               state, line_of(folder + "/wchan")));
   }

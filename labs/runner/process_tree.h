@@ -9,6 +9,8 @@ namespace plab::lab {
 
 /// utime + stime of a process, in seconds; 0 when it is gone.
 [[nodiscard]] double cpu_of(int pid);
+/// Whether one of its threads runs, would if a core were free, or waits for a disk.
+[[nodiscard]] bool is_runnable(int pid);
 /// Its children, theirs, and so on.
 [[nodiscard]] std::vector<int> tree_below(int pid);
 /// The name of its program; "?" when it is gone.

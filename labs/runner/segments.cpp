@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <filesystem>
 
 #include "plab/os/file.h"
@@ -45,8 +46,22 @@ bool holds(const fs::path& process, const std::string& path) {
   return false;
 }
 
-/// A name of plab's that none of these processes made.
+/// Whether one of the numbers in a text is the pid of one of these processes.
+bool names_one_of(const std::string& text, const std::set<int>& members) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    int number = 0;
+    const auto [next, problem] = std::from_chars(at, end, number);
+    if (problem == std::errc() && members.contains(number)) return true;
+    at = problem == std::errc() ? next : at + 1;
+  }
+  return false;
+}
+
+/// A name of plab's or of its labs that none of these processes made: it says by which.
 bool is_foreign(const std::string& name, const std::set<int>& members) {
+  if (name.starts_with("plab-")) return !names_one_of(name, members);
   if (!name.starts_with("plab_")) return false;
   shm::SegmentName maker;
   return !shm::SegmentName::parse("/" + name, maker) ||
@@ -59,6 +74,15 @@ bool is_held(const std::string& path) {
     return std::isdigit(static_cast<unsigned char>(pid.front())) != 0 &&
            holds(fs::path("/proc") / pid, path);
   });
+}
+
+std::string in_words(const std::string& name, std::uintmax_t bytes) {
+  if (name.starts_with("sem.")) return "POSIX semaphore /" + name.substr(4);
+  shm::SegmentName maker;
+  const std::string whose = name.starts_with("plab_") && shm::SegmentName::parse("/" + name, maker)
+                                ? fmt::format(", made by process {}", maker.pid)
+                                : "";
+  return fmt::format("{} ({} bytes){}", (kFolder / name).string(), bytes, whose);
 }
 
 }  // namespace
@@ -74,7 +98,7 @@ std::vector<std::string> SegmentAudit::remove_left(const std::set<int>& members)
       continue;
     std::error_code problem;
     const auto bytes = fs::file_size(path, problem);
-    left.push_back(fmt::format("{} ({} bytes)", path.string(), problem ? 0 : bytes));
+    left.push_back(in_words(name, problem ? 0 : bytes));
     fs::remove(path, problem);
   }
   return left;

@@ -32,6 +32,10 @@ void judge(const Lab& lab, LabDemoEnd& demo) {
       demo.code = "LAB-STUCK";
       demo.exit_code = kExitHang;
       return;
+    case RunEnd::How::kSlow:
+      demo.code = "LAB-SLOW";
+      demo.exit_code = kExitSlow;
+      return;
     case RunEnd::How::kInterrupted:
       demo.exit_code = kExitInterrupted;
       return;
@@ -56,6 +60,9 @@ std::string seen(const RunEnd& run) {
   if (run.how == RunEnd::How::kDeadlock) return run.verdict->text();
   if (run.how == RunEnd::How::kStuck) {
     return fmt::format("HANG  no end after {:.0f} s, and no deadlock is proved\n", run.seconds);
+  }
+  if (run.how == RunEnd::How::kSlow) {
+    return fmt::format("SLOW  no end after {:.0f} s, but it gets somewhere\n", run.seconds);
   }
   if (!run.status.success()) return fmt::format("the demo {}\n", run.status.text());
   std::string text;
@@ -127,7 +134,8 @@ LabDemoEnd run_lab_demo(const Context& context, const Lab& lab) {
   LabDemoEnd demo;
   demo.run = run_supervised({.argv = {(context.build / "labs" / target_of(lab, "demo")).string()},
                              .environment = {recording.environment()},
-                             .folder = waits.path() / "waits"});
+                             .folder = waits.path() / "waits",
+                             .timeline = recording.environment().second});
   judge(lab, demo);
   recording.finish(fmt::format("lab {} {}: demo", lab.short_name(), lab.id));
   if (demo.run.verdict) {

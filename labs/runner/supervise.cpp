@@ -9,28 +9,43 @@
 #include <csignal>
 #include <cstdlib>
 #include <set>
+#include <thread>
 
+#include "leftovers.h"
 #include "plab/base/deadline.h"
 #include "plab/os/file.h"
 #include "plab/os/pipe.h"
 #include "plab/os/proc.h"
 #include "plab/os/signals.h"
+#include "plab/os/timeline_store.h"
 #include "plab/shm/watcher.h"
 #include "process_tree.h"
-#include "segments.h"
 
 namespace plab::lab {
 
 namespace {
 
 constexpr std::size_t kKeep = 16'384;
+constexpr std::size_t kAsked = 6;  // so many left-over processes say where they came from
 constexpr std::chrono::milliseconds kLookEvery{20};
+constexpr std::chrono::milliseconds kSampleEvery{100};
 
 /// Keeps the beginning and the end of what is printed.
 class Output {
  public:
   explicit Output(os::UniqueFd fd) : fd_(std::move(fd)) { os::set_nonblocking(fd_.get()); }
-  /// Takes what is there, at most a few megabytes, so that the program is looked after meanwhile.
+  /// Takes what comes until the deadline, or until nobody is left who could print.
+  void take_until(Deadline deadline) {
+    std::array<std::byte, 65'536> piece;
+    do {
+      const auto got = os::read_some(fd_.get(), piece, deadline);
+      if (!got) return;
+      at_end_ = *got == 0;
+      add({reinterpret_cast<const char*>(piece.data()), *got});
+    } while (!at_end_ && !deadline.expired());
+  }
+  [[nodiscard]] bool at_end() const { return at_end_; }
+  /// Takes what is there, at most a few megabytes.
   void take() {
     std::array<std::byte, 65'536> piece;
     for (int i = 0; i < 64; ++i) {
@@ -58,23 +73,45 @@ class Output {
   os::UniqueFd fd_;
   std::string head_, tail_;
   std::uint64_t total_ = 0;
+  bool at_end_ = false;
+};
+
+bool is_fault(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+         signal == SIGABRT;
+}
+
+struct Ended {
+  std::vector<std::string> alive;    ///< until now
+  std::vector<std::string> crashed;  ///< dead already, by a fault, and nobody had asked
 };
 
 /// Ends everything that is a child of this process, or becomes one meanwhile (it is a subreaper).
-/// Returns those that were alive.
-std::vector<std::string> end_all() {
-  std::vector<std::string> alive;
+/// @param folder of the table of waits
+Ended end_all(const std::filesystem::path& folder) {
+  Ended ended;
+  std::size_t asked = 0;
+  const auto maker_of = [&](int pid) {
+    if (asked++ >= kAsked) return std::string();
+    const auto stacks = take_stacks({pid}, folder);
+    const std::string place = stacks.empty() ? "" : maker_in(stacks.front());
+    return place.empty() ? place : ": " + place;
+  };
   for (auto pids = os::child_pids(); !pids.empty(); pids = os::child_pids()) {
     for (const int pid : pids) {
       os::Process child = os::Process::adopt(pid);
-      if (!child.try_wait()) {
-        alive.push_back(fmt::format("process {} ({})", pid, command_of(pid)));
-        child.kill(SIGKILL);
-        (void)child.wait(Deadline::never());  // SIGKILL cannot be refused
+      if (const auto status = child.try_wait()) {
+        if (is_fault(status->signal)) {
+          ended.crashed.push_back(fmt::format("process {} was {}", pid, status->text()));
+        }
+        continue;
       }
+      ended.alive.push_back(fmt::format("process {} ({}){}", pid, command_of(pid), maker_of(pid)));
+      child.kill(SIGKILL);
+      (void)child.wait(Deadline::never());  // SIGKILL cannot be refused
     }
   }
-  return alive;
+  return ended;
 }
 
 /// The guard: a process between this one and the program. The program may kill its parent; then it
@@ -110,23 +147,33 @@ class Run {
     const std::int64_t start = monotonic_ns();
     os::become_subreaper();
     os::Process guard_process = start_guard();
-    const Deadline limit =
-        Deadline::after(std::chrono::milliseconds(static_cast<int>(request_.seconds * 1000)));
+    Pace pace(request_.limits);
+    Deadline next_sample = Deadline::passed();
     const os::InterruptFlag interrupt;
-    while (!guard_process.wait(Deadline::after(kLookEvery))) {
-      output_.take();
+    while (
+        !guard_process.wait(output_.at_end() ? Deadline::after(kLookEvery) : Deadline::passed())) {
+      output_.take_until(Deadline::after(kLookEvery));
       note_members(guard_process.pid());
       if ((end_.verdict = watcher_.look())) end_.how = RunEnd::How::kDeadlock;
       if (interrupt.raised()) end_.how = RunEnd::How::kInterrupted;
-      if (end_.how == RunEnd::How::kEnded && limit.expired()) describe_stuck(guard_process.pid());
+      if (end_.how == RunEnd::How::kEnded && next_sample.expired()) {
+        next_sample = Deadline::after(kSampleEvery);
+        judge_pace(pace.take(sample(guard_process.pid(), start)), guard_process.pid());
+      }
       if (end_.how != RunEnd::How::kEnded) break;
     }
     note_members(guard_process.pid());
+    const bool hangs = end_.how != RunEnd::How::kEnded && end_.how != RunEnd::How::kInterrupted;
+    if (hangs) end_.stacks = take_stacks(tree_below(guard_process.pid()), request_.folder);
     const bool ended = end_.how == RunEnd::How::kEnded;
     if (ended) read_status();
-    std::vector<std::string> alive = end_all();
-    if (ended) end_.left = std::move(alive);
-    for (std::string& name : segments_.remove_left(members_)) {
+    Ended others = end_all(request_.folder);
+    if (ended) {
+      end_.left = std::move(others.alive);
+      end_.crashed = std::move(others.crashed);
+      end_.parent_killed = guard_process.try_wait()->signal != 0;
+    }
+    for (std::string& name : leftovers_.remove_left(members_)) {
       if (ended) end_.left.push_back(std::move(name));
     }
     output_.take();
@@ -141,7 +188,11 @@ class Run {
     std::vector<std::string> environment = os::environment();
     const auto [name, value] = watcher_.environment();
     environment.push_back(name + "=" + value);
-    for (const auto& [key, text] : request_.environment) environment.push_back(key + "=" + text);
+    for (const auto& [key, text] : request_.environment) {
+      std::erase_if(environment,
+                    [&](const std::string& old) { return old.starts_with(key + "="); });
+      environment.push_back(key + "=" + text);
+    }
     auto process = os::fork_process();
     if (!process) guard(request_, report_.write, printed_.write, std::move(environment));
     report_.write.reset();
@@ -152,8 +203,25 @@ class Run {
     for (const int pid : tree_below(guard_pid)) members_.insert(pid);
     for (const auto& who : watcher_.processes()) members_.insert(who.pid);
   }
-  void describe_stuck(int guard_pid) {
-    end_.how = RunEnd::How::kStuck;
+  PaceSample sample(int guard_pid, std::int64_t start) {
+    PaceSample now{.at = static_cast<double>(monotonic_ns() - start) / 1e9,
+                   .events = watcher_.moves() + output_.total() + members_.size() +
+                             os::count_timeline_events(request_.timeline),
+                   .cpu = {}};
+    for (const int pid : tree_below(guard_pid)) {
+      now.cpu[pid] = cpu_of(pid);
+      now.has_runnable = now.has_runnable || is_runnable(pid);
+    }
+    now.events += now.cpu.size();  // one that has ended
+    return now;
+  }
+  void judge_pace(Pace::Says says, int guard_pid) {
+    if (says == Pace::Says::kGoOn) return;
+    end_.how = says == Pace::Says::kSlow ? RunEnd::How::kSlow : RunEnd::How::kStuck;
+    describe(guard_pid);
+  }
+  // For one that did not end: who waits, and how much is computed meanwhile.
+  void describe(int guard_pid) {
     end_.waits = watcher_.waits();
     for (const int pid : tree_below(guard_pid)) {
       for (std::string& line : threads_in_words(pid)) end_.processes.push_back(std::move(line));
@@ -166,7 +234,8 @@ class Run {
     const double before = cpu();
     const Deadline second = Deadline::after(std::chrono::seconds(1));
     while (!second.expired()) {
-      output_.take();
+      if (output_.at_end()) std::this_thread::sleep_for(kLookEvery);
+      output_.take_until(Deadline::after(kLookEvery));
       (void)watcher_.look();
     }
     end_.cpu_seconds = cpu() - before;
@@ -183,7 +252,7 @@ class Run {
   }
 
   const RunRequest& request_;
-  SegmentAudit segments_;
+  Leftovers leftovers_;
   std::set<int> members_;  // the pids of all processes of the run, as far as they were seen
   shm::Watcher watcher_;
   os::Pipe report_, printed_;

@@ -11,6 +11,7 @@
 #include "plab/mp/spawn.h"
 #include "plab/os/file.h"
 #include "support/not_done.h"
+#include "support/own_leftovers.h"
 
 namespace plab::lab {
 
@@ -77,6 +78,9 @@ std::optional<json> run_case(const CheckCase& one, CheckRun& run) {
         "LAB-CHILD-EXCEPTION",
         fmt::format("rank {} (pid {}) threw {}", problem.rank(), problem.pid(), problem.message()),
         one.name);
+  } catch (const mp::ProcessExited& problem) {
+    const char* const code = problem.signal_name().empty() ? "LAB-CHILD-EXCEPTION" : "LAB-CRASH";
+    return failed(code, problem.what(), one.name);
   } catch (const std::exception& problem) {
     if (const auto todo = todo_of(problem.what())) return not_done(*todo, one.name);
     return failed("LAB-EXCEPTION", problem.what(), one.name);
@@ -97,6 +101,7 @@ int code_of(const json& result) {
 
 int run_all(const Options& options, std::span<const CheckCase> cases) {
   std::int64_t required = 0;
+  OwnLeftovers leftovers;
   mp::set_start_method(method_named(options.method));
   for (int round = 0; round < options.repeat; ++round) {
     const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(round);
@@ -109,9 +114,13 @@ int run_all(const Options& options, std::span<const CheckCase> cases) {
       }
     }
     required += run.required();
+    leftovers.note_round();
     if (round + 1 == options.repeat) {
-      tell(
-          {{"result", "passed"}, {"proved", run.proofs()}, {"required", required}, {"seed", seed}});
+      tell({{"result", "passed"},
+            {"proved", run.proofs()},
+            {"required", required},
+            {"left", leftovers.found()},
+            {"seed", seed}});
     }
   }
   return kPassed;

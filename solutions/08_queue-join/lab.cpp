@@ -42,11 +42,11 @@ std::vector<Item> drain(int producers, const Job& job) {
 }
 
 std::vector<Item> run(int producers, const Job& job) {
-  //! TODO(3): start the producers, take all that they put, and join them. A producer can't end
-  //! before the queue has taken all of its items, so the order of the last two matters.
+  //! TODO(3): start the producers (run_producer), take all that they put, and join them. A producer
+  //! can't end before the queue has taken all of its items, so the order of the last two matters.
   std::vector<mp::Process> processes;
   for (int producer = 0; producer < producers; ++producer) {
-    processes.emplace_back(produce, producer, job);
+    processes.emplace_back(run_producer, producer, job);
     processes.back().start();
   }
   std::vector<Item> items = drain(producers, job);

@@ -56,7 +56,8 @@ std::vector<Source> read_tree(const std::filesystem::path& root) {
   for (auto it = std::filesystem::recursive_directory_iterator(root);
        it != std::filesystem::recursive_directory_iterator(); ++it) {
     if (it->is_directory() && is_foreign(it->path())) it.disable_recursion_pending();
-    if (!it->is_regular_file() || !is_text(it->path())) continue;
+    // A link points at a build's compile commands, or at a file that is read by its own name.
+    if (it->is_symlink() || !it->is_regular_file() || !is_text(it->path())) continue;
     std::ifstream file(it->path(), std::ios::binary);
     std::ostringstream text;
     text << file.rdbuf();

@@ -236,6 +236,7 @@ Client*& client() {
   static auto* one = new Client(nullptr);  // NOLINT(cppcoreguidelines-owning-memory)
   return one;
 }
+const Early g_early([] { (void)client(); });
 
 class ServedChild final : public Child {
  public:
@@ -293,15 +294,8 @@ void forget_forkserver() noexcept {
 }
 
 Starter& forkserver_starter() {
-  static ForkServerStarter starter;
+  static constinit ForkServerStarter starter;  // without a guard, which a fork could copy locked
   return starter;
 }
-
-namespace {
-const Early g_early([] {
-  (void)client();
-  (void)forkserver_starter();
-});
-}  // namespace
 
 }  // namespace plab::mp

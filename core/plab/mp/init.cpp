@@ -2,12 +2,15 @@
 #include "plab/mp/init.h"
 
 #include <exception>
+#include <filesystem>
 
+#include "plab/base/env.h"
 #include "plab/base/log.h"
 #include "plab/mp/context.h"
 #include "plab/mp/exec.h"
 #include "plab/mp/process_state.h"
 #include "plab/mp/watch.h"
+#include "plab/os/stack_request.h"
 #include "plab/os/timeline_store.h"
 #include "plab/shm/segment.h"
 #include "plab/shm/wait_table.h"
@@ -21,6 +24,9 @@ void init(int argc, char** argv) {
   state.program = argc > 0 ? argv[0] : "plab";
   watch_if_asked();
   (void)shm::wait_table::current();
+  if (const auto table = env::get("PLAB_WATCH_TABLE")) {
+    os::answer_stack_requests(std::filesystem::path(*table).parent_path());
+  }
   (void)os::start_timeline_from_environment();
   obey_if_child(argc, argv);
   try {

@@ -33,6 +33,10 @@ bool start_timeline_from_environment();
 /// of a program or a test: no other thread may be recording.
 void stop_timeline() noexcept;
 
+/// How many events all processes of a folder have recorded so far; 0 for a folder that is not
+/// there. Cheap: it reads the first bytes of each ring.
+[[nodiscard]] std::uint64_t count_timeline_events(const std::filesystem::path& folder);
+
 /// All rings of a folder, also of processes that are still writing. A damaged ring is named in
 /// `problems` and left out; a process that is gone without having said so is marked killed.
 /// @throws SystemError when the folder cannot be read

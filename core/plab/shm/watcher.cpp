@@ -56,6 +56,12 @@ std::optional<Verdict> Watcher::look() {
 
 std::vector<Wait> Watcher::waits() const { return WaitGraph(*table_).describe_all(); }
 
+std::uint64_t Watcher::moves() const noexcept {
+  std::uint64_t sum = 0;
+  for (const WaitSlot& slot : table_->slots) sum += slot.waits.load(std::memory_order_relaxed);
+  return sum;
+}
+
 std::vector<os::ProcessIdentity> Watcher::processes() const {
   std::vector<os::ProcessIdentity> all;
   for (const auto& entry : table_->processes) {

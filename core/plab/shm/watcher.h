@@ -39,6 +39,8 @@ class Watcher {
   [[nodiscard]] std::optional<Verdict> look();
   /// Everything that waits now, for the account of a program that is stuck without a proof.
   [[nodiscard]] std::vector<Wait> waits() const;
+  /// A number that is another one after a wait of any thread has begun or ended.
+  [[nodiscard]] std::uint64_t moves() const noexcept;
   /// The processes that have entered themselves, dead ones too, as long as their places last (256).
   [[nodiscard]] std::vector<os::ProcessIdentity> processes() const;
 

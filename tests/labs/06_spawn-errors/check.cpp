@@ -148,6 +148,10 @@ void require_all_over(CheckRun& check, const Stage& stage) {
     check.require(who.pid != 0 && who.pid != os::self_identity().pid, "L06-NOT-STARTED", [&] {
       return fmt::format("rank {} of {} did not run in a process of its own", rank, stage.count());
     });
+    // One that was just sent SIGKILL may need a moment; one that goes on does so for kLong.
+    for (const Deadline soon = Deadline::after(kLong / 3); os::is_alive(who) && !soon.expired();) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     check.require(!os::is_alive(who), "L06-SURVIVOR", [&] {
       return fmt::format("launch has returned, and rank {} (process {}) still runs", rank, who.pid);
     });

@@ -13,7 +13,6 @@
 #include "08_queue-join/lab.hpp"
 #include "plab/mp/init.h"
 #include "plab/os/file.h"
-#include "plab/os/proc.h"
 #include "plab/os/process.h"
 #include "plab/tensor/ops.h"
 #include "support/check.h"
@@ -68,6 +67,13 @@ Item make_item(const Job& job, int producer, int number) {
 
 Item end_mark(int producer) { return {producer, kEnd, "", Tensor()}; }
 
+void run_producer(int producer, Job job) {
+  produce(producer, job);
+  // Who is not joined is ended by the destructor of its Process, and does not come to this line.
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  job.finished.release();
+}
+
 namespace {
 
 Job make_job(CheckRun& check, int producers) {
@@ -114,7 +120,7 @@ void require_values(CheckRun& check, const Job& job, const std::vector<Item>& it
 
 /// All numbers of all producers, once each and in order.
 void require_all(CheckRun& check, const Job& job, const std::vector<Item>& items,
-                 const std::string& code) {
+                 const std::string& code, bool of_learner) {
   Arrived arrived;
   for (const Item& item : items) arrived[item.producer].push_back(item.number);
   for (int producer = 0; producer < static_cast<int>(job.made.size()); ++producer) {
@@ -123,8 +129,9 @@ void require_all(CheckRun& check, const Job& job, const std::vector<Item>& items
     for (int number = 0; number < job.count; ++number) {
       if (std::ranges::find(numbers, number) == numbers.end()) missing.push_back(number);
     }
-    const bool only_with_history =
-        std::ranges::all_of(missing, [&](int number) { return has_history(job, number); });
+    const bool only_with_history = of_learner && std::ranges::all_of(missing, [&](int number) {
+                                     return has_history(job, number);
+                                   });
     check.require(missing.empty() || !only_with_history, "L08-UNSENDABLE", [&] {
       return fmt::format(
           "of {} items of producer {} these {} never came, and each has a score that "
@@ -172,7 +179,7 @@ void producer_side(CheckRun& check) {
                        error ? error->message() : "no exception");
   });
   require_values(check, job, items);
-  require_all(check, job, items, "L08-LOST-AT-EXIT");
+  require_all(check, job, items, "L08-LOST-AT-EXIT", true);
   check.require(marks == 1, "L08-NO-END", [&] {
     return fmt::format("the producer put {} items and {} end marks", items.size(), marks);
   });
@@ -218,7 +225,7 @@ void consumer_side(CheckRun& check) {
   check.require(marks == 0, "L08-MARKS-RETURNED",
                 [&] { return fmt::format("drain returned {} end marks as items", marks); });
   require_values(check, job, items);
-  require_all(check, job, items, "L08-ENDED-EARLY");
+  require_all(check, job, items, "L08-ENDED-EARLY", false);
   check.proved(
       fmt::format("{} items of {} producers were taken, though the queue was empty in the "
                   "middle",
@@ -229,13 +236,13 @@ void both(CheckRun& check) {
   const int producers = 2 + static_cast<int>(check.seed() % 3);
   const Job job = make_job(check, producers);
   const std::vector<Item> items = run(producers, job);
-  const std::vector<int> left = os::child_pids();
-  check.require(
-      left.empty() || check.start_method() == mp::StartMethod::kForkServer, "L08-NOT-JOINED", [&] {
-        return fmt::format("run has returned, and these are not joined: {}", fmt::join(left, " "));
-      });
+  const auto finished = static_cast<int>(job.finished.value());
+  check.require(finished == producers, "L08-NOT-JOINED", [&] {
+    return fmt::format("run has returned, and of {} producers {} had come to their end", producers,
+                       finished);
+  });
   require_values(check, job, items);
-  require_all(check, job, items, "L08-LOST-AT-EXIT");
+  require_all(check, job, items, "L08-LOST-AT-EXIT", true);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST_CASE("a segment of plab's is removed when a process of the run has made it,
     open.reset();
     bool found = false;
     for (const std::string& text : audit.remove_left(members)) {
-      found = found || text == "/dev/shm" + name + " (0 bytes)";
+      found = found || text == "/dev/shm" + name + " (0 bytes), made by process 4711";
     }
     ::shm_unlink(name.c_str());
     return found;

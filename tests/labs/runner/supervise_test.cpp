@@ -17,12 +17,15 @@
 namespace plab::lab {
 namespace {
 
-RunEnd run(const std::string& how, double seconds = 60) {
+// Far beyond what any of them needs, on a machine that is busy too.
+constexpr Limits kLong = Limits::of(60);
+
+RunEnd run(const std::string& how, const Limits& limits = kLong) {
   const os::TempFolder folder;
   RunEnd end = run_supervised({.argv = {PLAB_NASTY_PROGRAM, how},
                                .environment = {},
                                .folder = folder.path() / "waits",
-                               .seconds = seconds});
+                               .limits = limits});
   CHECK(os::child_pids().empty());  // whatever it did, nothing of it is left
   return end;
 }
@@ -40,7 +43,7 @@ TEST_CASE("a program that ends is what it is", "[lab][supervise]") {
 }
 
 TEST_CASE("a loop without end is stuck, and computes; a deadlock is proved", "[lab][supervise]") {
-  const RunEnd busy = run("busy", 0.5);
+  const RunEnd busy = run("busy", {.quiet = 60, .compute = 0.5, .total = 600});
   CHECK(busy.how == How::kStuck);
   CHECK(busy.cpu_seconds > 0.05);
   CHECK_FALSE(busy.verdict.has_value());
@@ -48,6 +51,15 @@ TEST_CASE("a loop without end is stuck, and computes; a deadlock is proved", "[l
   CHECK(stuck.how == How::kDeadlock);
   REQUIRE(stuck.verdict.has_value());
   CHECK(stuck.verdict->code == "orphan-no-writer");
+}
+
+TEST_CASE("a program that gets somewhere is slow; one in which nothing happens is stuck",
+          "[lab][supervise]") {
+  const RunEnd slow = run("print-slowly", {.quiet = 60, .compute = 60, .total = 0.5});
+  CHECK(slow.how == How::kSlow);
+  CHECK_FALSE(slow.processes.empty());
+  const RunEnd asleep = run("sleep", {.quiet = 0.5, .compute = 60, .total = 600});
+  CHECK(asleep.how == How::kStuck);
 }
 
 TEST_CASE("children that are left behind are counted and ended", "[lab][supervise]") {
@@ -93,7 +105,7 @@ TEST_CASE("what other programs have in /dev/shm is left alone", "[lab][supervise
   const RunEnd end = run_supervised({.argv = {PLAB_NASTY_PROGRAM, "busy"},
                                      .environment = {},
                                      .folder = folder.path() / "waits",
-                                     .seconds = 0.5});
+                                     .limits = {.quiet = 60, .compute = 0.5, .total = 60}});
   other.join();
   CHECK(std::filesystem::remove(ours));
   CHECK(std::filesystem::exists("/dev/shm" + named.name()));

@@ -37,7 +37,7 @@ std::vector<Item> drain(int producers, const Job& job) {
 std::vector<Item> run(int producers, const Job& job) {
   std::vector<mp::Process> processes;
   for (int producer = 0; producer < producers; ++producer) {
-    processes.emplace_back(produce, producer, job);
+    processes.emplace_back(run_producer, producer, job);
     processes.back().start();
   }
   std::vector<Item> items = drain(producers, job);
