@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The start method forkserver. A fresh process, started by spawn, runs serve(): it has one thread
-// and forks on request. The client keeps one end of a socket to it; the requests are answered one
-// by one. What a child's parent would get from wait(2) comes through a pipe of each child, whose
-// read end is the child's sentinel.
+// and forks on request. The client keeps one end of a socket to it; requests are answered in turn.
+// What a parent would get from wait(2) comes through a pipe of each child, which is its sentinel.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>

@@ -30,7 +30,7 @@ namespace {
 using lab::CheckRun;
 
 constexpr int kMostRanks = 8;
-constexpr auto kLong = std::chrono::seconds(6);
+constexpr auto kLong = std::chrono::seconds(3);
 
 enum class Role : int {
   kEndsWell,
