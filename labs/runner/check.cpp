@@ -93,10 +93,11 @@ CheckResult run_check(const Context& context, const Lab& lab, const std::string&
   CheckResult result;
   const bool has_result = take_result(file, result);
   judge_end(lab, end, has_result, result);
-  if (!end.stacks.empty() && !gone) {
+  const auto& stacks = result.code == "LAB-CRASH" ? end.faults : end.stacks;
+  if (!stacks.empty() && !gone) {
     result.stacks = Recording::folder(context, lab) / "stacks.txt";
     std::filesystem::create_directories(result.stacks.parent_path());
-    os::write_file(result.stacks, text_of(end.stacks));
+    os::write_file(result.stacks, text_of(stacks));
   }
   // Whatever came of it: the rest follows from that.
   if (const auto finding = read_findings(folder.path(), context.source)) {

@@ -81,10 +81,14 @@ TEST_CASE("each way to misbehave gets its verdict, and the next check works", "[
 
 TEST_CASE("a crash names the signal and, in a worker, its rank", "[lab][supervise]") {
   Project project;
-  CHECK(project.run("segv").seen.find("SIGSEGV") != std::string::npos);
+  const CheckResult first = project.run("segv");
+  CHECK(first.seen.find("SIGSEGV") != std::string::npos);
+  CHECK(first.seen.find("misbehave at ") != std::string::npos);
+  CHECK(os::read_file(first.stacks).find("main at ") != std::string::npos);
   const std::string seen = project.run("segv-in-child").seen;
   CHECK(seen.find("SIGSEGV") != std::string::npos);
   CHECK(seen.find("process 1 ") != std::string::npos);
+  CHECK(seen.find("crash at ") != std::string::npos);
 }
 
 TEST_CASE("of many things that are left behind a report shows some and counts the rest",
