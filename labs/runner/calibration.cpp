@@ -19,6 +19,7 @@ namespace plab::lab {
 
 namespace {
 
+constexpr double kLeastUnit = 0.04;
 constexpr int kTimes = 3;  // the fastest counts: the others were disturbed
 
 /// Milliseconds of the fastest of some calls.
@@ -85,7 +86,7 @@ std::filesystem::path file_of(const Context& context) {
 }  // namespace
 
 double Calibration::unit() const noexcept {
-  return std::max(0.02, (compute_ms + 8 * process_ms + 1000 * switch_us / 1000) / 1000);
+  return std::max(kLeastUnit, (compute_ms + 8 * process_ms + 1000 * switch_us / 1000) / 1000);
 }
 
 std::string Calibration::text() const {

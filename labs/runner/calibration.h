@@ -16,7 +16,7 @@ struct Calibration {
   double switch_us = 0;   ///< to send a byte to another process and get one back
 
   /// What a small case of a check takes here, in seconds: some arithmetic, eight processes, a
-  /// thousand messages to and fro. Never less than 20 ms: waits that end by a deadline don't get
+  /// thousand messages to and fro. Never less than 40 ms: waits that end by a deadline don't get
   /// shorter on a fast machine.
   [[nodiscard]] double unit() const noexcept;
   [[nodiscard]] std::string text() const;

@@ -94,14 +94,19 @@ CheckResult run_check(const Context& context, const Lab& lab, const std::string&
   CheckResult result;
   const bool has_result = take_result(file, result);
   judge_end(lab, end, has_result, result);
-  if (!end.stacks.empty() && !gone) {
+  const auto& stacks = result.code == "LAB-CRASH" ? end.faults : end.stacks;
+  if (!stacks.empty() && !gone) {
     result.stacks = Recording::folder(context, lab) / "stacks.txt";
     std::filesystem::create_directories(result.stacks.parent_path());
-    os::write_file(result.stacks, text_of(end.stacks));
+    os::write_file(result.stacks, text_of(stacks));
   }
   // Whatever came of it: the rest follows from that.
-  if (const auto finding = read_findings(folder.path(), context.source)) {
-    judge_finding(*finding, Recording::folder(context, lab) / "sanitizer.txt", result);
+  if (options.sanitizer) {
+    auto finding = read_findings(folder.path(), context.source);
+    // UndefinedBehaviorSanitizer beside another one writes to standard error, whatever it is told.
+    if (!finding) finding = read_finding(end.output, context.source);
+    const auto text = Recording::folder(context, lab) / "sanitizer.txt";
+    if (finding) judge_finding(*finding, text, result);
   }
   if (gone && result.exit_code != kExitInterrupted) {
     result.exit_code = kExitCheckFailed;

@@ -89,11 +89,13 @@ Finding judge_tracing(const Machine& machine) {
   if (machine.can_trace_child) {
     return {"ptrace", fmt::format("own children can be traced ({})", yama), State::kOk, {}};
   }
-  return {"ptrace", fmt::format("refused: {} ({})", machine.trace_problem, yama), State::kNote,
-          machine.yama_scope.value_or(0) >= 2
-              ? "stacks of hung processes are not shown: sysctl kernel.yama.ptrace_scope=1, as root"
-              : "stacks of hung processes are not shown: start the container with "
-                "--cap-add=SYS_PTRACE"};
+  return {
+      "ptrace", fmt::format("refused: {} ({})", machine.trace_problem, yama), State::kNote,
+      machine.yama_scope.value_or(0) >= 2
+          ? "only debuggers miss it (plab asks hung processes itself): sysctl "
+            "kernel.yama.ptrace_scope=1, as root"
+          : "only debuggers miss it (plab asks hung processes itself): start the container with "
+            "--cap-add=SYS_PTRACE"};
 }
 
 Finding judge_gpu(const Machine& machine) {

@@ -20,7 +20,7 @@ struct VerdictText {
 };
 
 struct Lab {
-  static constexpr int kUsualLimit = 600;
+  static constexpr int kUsualLimit = 250;
   int number = 0;
   std::string folder;  ///< "01_processes"
   std::string id;      ///< "processes": for ever; the number may move

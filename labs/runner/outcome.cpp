@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plab/os/file.h"
+#include "plab/os/signals.h"
 #include "sanitize.h"
 
 namespace plab::lab {
@@ -44,6 +45,18 @@ std::vector<std::string> threads_of(const RunEnd& end) {
     all.push_back(std::move(line));
   }
   return all;
+}
+
+/// Where processes crashed, a line each.
+std::string crashes_of(const RunEnd& end) {
+  std::vector<std::string> all;
+  for (const ThreadStack& fault : end.faults) {
+    const std::string place = place_of(fault);
+    if (place.empty()) continue;
+    all.push_back(
+        fmt::format("{} in process {}: {}", os::signal_name(fault.signal), fault.pid, place));
+  }
+  return some_of(all);
 }
 
 }  // namespace
@@ -117,6 +130,10 @@ void judge_end(const Lab& lab, const RunEnd& end, bool has_result, CheckResult& 
     result.code = "LAB-LEFT-BEHIND";
     result.seen = some_of(result.left);
     result.exit_code = kExitLeftBehind;
+  }
+  if (result.code == "LAB-CRASH") {
+    if (!result.seen.ends_with("\n")) result.seen += "\n";
+    result.seen += crashes_of(end);
   }
 }
 

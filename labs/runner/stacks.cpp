@@ -116,6 +116,18 @@ std::string in_words(const Call& call) {
                            : fmt::format("{} at {}:{}", name, short_path(call.file), call.line);
 }
 
+std::vector<ThreadStack> with_lines(const std::vector<os::StackAnswer>& answers) {
+  const Known known = look_up_all(answers);
+  std::vector<ThreadStack> all;
+  for (const os::StackAnswer& answer : answers) {
+    all.push_back({.pid = answer.pid,
+                   .tid = answer.tid,
+                   .signal = answer.signal,
+                   .calls = calls_of(answer, known)});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::vector<Call>> read_addr2line(const std::string& printed) {
@@ -148,12 +160,11 @@ std::vector<ThreadStack> take_stacks(const std::vector<int>& pids,
       answers.push_back(std::move(answer));
     }
   }
-  const Known known = look_up_all(answers);
-  std::vector<ThreadStack> all;
-  for (const os::StackAnswer& answer : answers) {
-    all.push_back({.pid = answer.pid, .tid = answer.tid, .calls = calls_of(answer, known)});
-  }
-  return all;
+  return with_lines(answers);
+}
+
+std::vector<ThreadStack> read_fault_stacks(const std::filesystem::path& folder) {
+  return with_lines(os::read_faults(folder));
 }
 
 std::string place_of(const ThreadStack& stack) {

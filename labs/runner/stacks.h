@@ -17,6 +17,7 @@ struct Call {
 struct ThreadStack {
   int pid = 0;
   int tid = 0;
+  int signal = 0;           ///< that ended it there; 0: it was asked
   std::vector<Call> calls;  ///< the innermost first; empty when the thread did not answer
 };
 
@@ -26,6 +27,8 @@ struct ThreadStack {
 /// @blocks a second at most, and as long as addr2line takes
 [[nodiscard]] std::vector<ThreadStack> take_stacks(const std::vector<int>& pids,
                                                    const std::filesystem::path& folder);
+/// The same of the threads whose faults ended watched processes.
+[[nodiscard]] std::vector<ThreadStack> read_fault_stacks(const std::filesystem::path& folder);
 /// The call that says most to a learner: the innermost one in a lab.cpp, else the innermost one
 /// whose line is known, as "lab01::run_workers at labs/01_processes/lab.cpp:24". Empty when nothing
 /// is known.

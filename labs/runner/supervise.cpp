@@ -177,6 +177,7 @@ class Run {
       if (ended) end_.left.push_back(std::move(name));
     }
     output_.take();
+    if (ended) end_.faults = read_fault_stacks(request_.folder);
     end_.output = output_.text();
     end_.output_bytes = output_.total();
     end_.seconds = static_cast<double>(monotonic_ns() - start) / 1e9;

@@ -39,6 +39,7 @@ struct RunEnd {
   std::vector<std::string>
       crashed;  ///< of what it left: those that a fault had ended, each in words
   std::optional<shm::Verdict> verdict;
+  std::vector<ThreadStack> faults;  ///< where threads were whose faults ended their processes
   std::vector<ThreadStack> stacks;  ///< of one that did not end: where each thread was
   std::vector<shm::Wait> waits;     ///< kStuck, kSlow: who waited for what
   std::vector<std::string>

@@ -26,6 +26,8 @@ constexpr int kMaxFrames = 64;
 // The handler itself and the return from a signal.
 constexpr int kOurs = 2;
 constexpr const char* kEnd = "end\n";
+constexpr const char* kStack = "stack.";
+constexpr const char* kFault = "fault.";
 
 // Fixed before the handler is there.
 std::array<char, 3072> g_prefix{};
@@ -55,31 +57,61 @@ class Line {
 
 void put(int fd, const char* text, std::size_t size) noexcept { (void)!::write(fd, text, size); }
 
-// First the addresses, then the same with their names: the second needs a lock of the dynamic
-// linker, so it may never come.
-extern "C" void on_request(int /*number*/) {
-  const int saved = errno;
+/// PREFIX + kind + "PID.TID", opened.
+int open_own(const char* kind, int number) noexcept {
   Line name;
   name.add(g_prefix.data());
+  name.add(kind);
+  if (number != 0) {
+    name.add(static_cast<std::uint64_t>(number), 10);
+    name.add(".");
+  }
   name.add(static_cast<std::uint64_t>(::getpid()), 10);
   name.add(".");
   name.add(static_cast<std::uint64_t>(::syscall(SYS_gettid)), 10);
-  const int fd = ::open(name.text(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  return ::open(name.text(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+}
+
+// First the addresses, then the same with their names: the second needs a lock of the dynamic
+// linker, so it may never come.
+[[gnu::always_inline]] inline void put_stack(int fd) noexcept {
+  std::array<void*, kMaxFrames> frames{};
+  const int count = ::backtrace(frames.data(), kMaxFrames);
+  Line addresses;
+  for (int i = kOurs; i < count; ++i) {
+    addresses.add(reinterpret_cast<std::uintptr_t>(frames[static_cast<std::size_t>(i)]), 16);
+    addresses.add("\n");
+  }
+  addresses.add(kEnd);
+  put(fd, addresses.text(), addresses.size());
+  if (count > kOurs) ::backtrace_symbols_fd(frames.data() + kOurs, count - kOurs, fd);
+  put(fd, kEnd, std::strlen(kEnd));
+}
+
+extern "C" void on_request(int /*number*/) {
+  const int saved = errno;
+  const int fd = open_own(kStack, 0);
   if (fd >= 0) {
-    std::array<void*, kMaxFrames> frames{};
-    const int count = ::backtrace(frames.data(), kMaxFrames);
-    Line addresses;
-    for (int i = kOurs; i < count; ++i) {
-      addresses.add(reinterpret_cast<std::uintptr_t>(frames[static_cast<std::size_t>(i)]), 16);
-      addresses.add("\n");
-    }
-    addresses.add(kEnd);
-    put(fd, addresses.text(), addresses.size());
-    if (count > kOurs) ::backtrace_symbols_fd(frames.data() + kOurs, count - kOurs, fd);
-    put(fd, kEnd, std::strlen(kEnd));
+    put_stack(fd);
     ::close(fd);
   }
   errno = saved;
+}
+
+// The process will be gone when somebody reads it, so its modules are told too.
+extern "C" void on_fault(int number) {
+  const int fd = open_own(kFault, number);
+  if (fd >= 0) {
+    put_stack(fd);
+    const int maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    std::array<char, 4096> piece;
+    for (ssize_t got = 0; maps >= 0 && (got = ::read(maps, piece.data(), piece.size())) > 0;) {
+      put(fd, piece.data(), static_cast<std::size_t>(got));
+    }
+    ::close(maps);
+    ::close(fd);
+  }
+  ::raise(number);  // comes when this handler returns, and then acts by default (SA_RESETHAND)
 }
 
 /// Whether the process has a handler for the signal.
@@ -98,9 +130,9 @@ struct Module {
   std::string file;
 };
 
-std::vector<Module> modules_of(pid_t pid) {
+std::vector<Module> modules_in(const std::string& maps) {
   std::vector<Module> all;
-  std::istringstream lines(read_file(fmt::format("/proc/{}/maps", pid)));
+  std::istringstream lines(maps);
   for (std::string line; std::getline(lines, line);) {
     Module module;
     char rights[5] = "";
@@ -157,13 +189,11 @@ bool is_whole(const std::string& answer) {
   return first != std::string::npos && answer.find(kEnd, first + 1) != std::string::npos;
 }
 
-std::string name_in(const std::filesystem::path& folder) { return (folder / "stack.").string(); }
-
 }  // namespace
 
 void answer_stack_requests(const std::filesystem::path& folder) {
-  const std::string prefix = name_in(std::filesystem::absolute(folder));
-  if (prefix.size() + 32 > g_prefix.size()) return;
+  const std::string prefix = std::filesystem::absolute(folder).string() + "/";
+  if (prefix.size() + 64 > g_prefix.size()) return;
   prefix.copy(g_prefix.data(), prefix.size());
   g_prefix[prefix.size()] = '\0';
   std::array<void*, 1> frame{};
@@ -173,21 +203,30 @@ void answer_stack_requests(const std::filesystem::path& folder) {
   action.sa_flags = SA_RESTART;
   sigfillset(&action.sa_mask);
   ::sigaction(request_signal(), &action, nullptr);
+  action.sa_handler = &on_fault;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+    struct sigaction now {};
+    ::sigaction(fault, nullptr, &now);
+    if ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL) {
+      ::sigaction(fault, &action, nullptr);
+    }
+  }
 }
 
 std::vector<StackAnswer> ask_for_stacks(pid_t pid, const std::filesystem::path& folder,
                                         Deadline deadline) try {
   std::vector<StackAnswer> all;
   for (const std::string& tid : list_folder(fmt::format("/proc/{}/task", pid), "")) {
-    all.push_back({.pid = pid, .tid = std::stoi(tid), .calls = {}});
+    all.push_back({.signal = 0, .pid = pid, .tid = std::stoi(tid), .calls = {}});
   }
   if (!answers(pid)) return all;
-  const std::vector<Module> modules = modules_of(pid);
+  const std::vector<Module> modules = modules_in(read_file(fmt::format("/proc/{}/maps", pid)));
   for (const StackAnswer& thread : all) {
     ::syscall(SYS_tgkill, pid, thread.tid, request_signal());
   }
   for (StackAnswer& thread : all) {
-    const std::filesystem::path file = name_in(folder) + fmt::format("{}.{}", pid, thread.tid);
+    const std::filesystem::path file = folder / fmt::format("{}{}.{}", kStack, pid, thread.tid);
     std::string answer;
     while (!is_whole(answer = answer_in(file)) && !deadline.expired()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -199,6 +238,23 @@ std::vector<StackAnswer> ask_for_stacks(pid_t pid, const std::filesystem::path& 
   return all;
 } catch (const SystemError&) {
   return {};  // it is gone
+}
+
+std::vector<StackAnswer> read_faults(const std::filesystem::path& folder) {
+  std::vector<StackAnswer> all;
+  for (const std::string& name : list_folder(folder, kFault)) {
+    StackAnswer fault;
+    if (std::sscanf(name.c_str() + std::strlen(kFault), "%d.%d.%d", &fault.signal, &fault.pid,
+                    &fault.tid) != 3) {
+      continue;
+    }
+    const std::string text = answer_in(folder / name);
+    if (!is_whole(text)) continue;  // it was ended while it wrote
+    const auto maps = text.find(kEnd, text.find(kEnd) + 1) + std::strlen(kEnd);
+    fault.calls = calls_of(text.substr(0, maps), modules_in(text.substr(maps)));
+    all.push_back(std::move(fault));
+  }
+  return all;
 }
 
 }  // namespace plab::os

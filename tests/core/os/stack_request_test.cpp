@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "plab/os/process.h"
+#include "plab/os/signals.h"
 #include "plab/os/temp.h"
 #include "support/gate.h"
 
@@ -73,6 +74,37 @@ TEST_CASE("a process that does not answer is not ended by being asked", "[os][st
   child.kill(SIGKILL);
   CHECK(test::end_of(child) == "killed by SIGKILL");
   CHECK(ask_for_stacks(child.pid(), folder.path(), test::patience()).empty());
+}
+
+TEST_CASE("a fault leaves its calls behind and ends the process as ever", "[os][stack]") {
+  const TempFolder folder;
+  CHECK(read_faults(folder.path()).empty());
+  for (const int fault : {SIGSEGV, SIGABRT}) {
+    CHECK(test::end_of_child([&]() -> int {
+            answer_stack_requests(folder.path());
+            ::raise(fault);
+            return 0;
+          }) == "killed by " + signal_name(fault));
+  }
+  const auto faults = read_faults(folder.path());
+  REQUIRE(faults.size() == 2);
+  for (const StackAnswer& answer : faults) {
+    CHECK((answer.signal == SIGSEGV || answer.signal == SIGABRT));
+    CHECK(names(answer, "run_child"));
+  }
+}
+
+TEST_CASE("a program's own handler for a fault is left to it", "[os][stack]") {
+  const TempFolder folder;
+  CHECK(test::end_of_child([&]() -> int {
+          struct sigaction own {};
+          own.sa_handler = [](int) { ::_exit(7); };
+          ::sigaction(SIGSEGV, &own, nullptr);
+          answer_stack_requests(folder.path());
+          ::raise(SIGSEGV);
+          return 0;
+        }) == "exited with code 7");
+  CHECK(read_faults(folder.path()).empty());
 }
 
 }  // namespace plab::os

@@ -14,7 +14,7 @@ TEST_CASE("a slower machine has a longer unit, and a fast one not too short a on
           "[lab][calibration]") {
   const Calibration fast{.compute_ms = 1, .process_ms = 0.1, .switch_us = 1};
   const Calibration slow{.compute_ms = 200, .process_ms = 20, .switch_us = 100};
-  CHECK(fast.unit() == 0.02);
+  CHECK(fast.unit() == 0.04);
   CHECK(slow.unit() > 0.4);
 }
 

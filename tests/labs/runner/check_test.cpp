@@ -81,10 +81,14 @@ TEST_CASE("each way to misbehave gets its verdict, and the next check works", "[
 
 TEST_CASE("a crash names the signal and, in a worker, its rank", "[lab][supervise]") {
   Project project;
-  CHECK(project.run("segv").seen.find("SIGSEGV") != std::string::npos);
+  const CheckResult first = project.run("segv");
+  CHECK(first.seen.find("SIGSEGV") != std::string::npos);
+  CHECK(first.seen.find("misbehave at ") != std::string::npos);
+  CHECK(os::read_file(first.stacks).find("main at ") != std::string::npos);
   const std::string seen = project.run("segv-in-child").seen;
   CHECK(seen.find("SIGSEGV") != std::string::npos);
   CHECK(seen.find("process 1 ") != std::string::npos);
+  CHECK(seen.find("crash at ") != std::string::npos);
 }
 
 TEST_CASE("of many things that are left behind a report shows some and counts the rest",
@@ -116,26 +120,37 @@ TEST_CASE("what the process of a check still holds at its end is left behind", "
   CHECK(left("open-pipe", 3).find("4 descriptors more (pipe) after 3 rounds") == 0);
 }
 
-TEST_CASE("what a sanitizer finds is a failure, with the line", "[lab][sanitize]") {
-  Project project;
+/// Of a lab.cpp that is built with AddressSanitizer and UndefinedBehaviorSanitizer.
+CheckResult run_sanitized(Project& project, const std::string& code) {
   const Context built = with_sanitizer(project.context(), Sanitizer::kAddress);
   fs::create_directories(built.build / "labs");
-  const fs::path code = project.context().source / "labs" / "99_nasty" / "lab.cpp";
-  fs::create_directories(code.parent_path());
-  os::write_file(code,
-                 "#include <cstdlib>\nint main(int argc, char**) {\n"
-                 "  char* p = static_cast<char*>(std::malloc(4));\n  std::free(p);\n"
-                 "  return p[argc - 1] == 7;\n}\n");
-  const std::string compiler = "c++ -g -fsanitize=address '" + code.string() + "' -o '" +
-                               (built.build / "labs" / "lab_99_nasty").string() + "' 2>&1";
+  const fs::path file = project.context().source / "labs" / "99_nasty" / "lab.cpp";
+  fs::create_directories(file.parent_path());
+  os::write_file(file, code);
+  const std::string compiler =
+      "c++ -g -fsanitize=address,undefined -fno-sanitize-recover=undefined '" + file.string() +
+      "' -o '" + (built.build / "labs" / "lab_99_nasty").string() + "' 2>&1";
   REQUIRE(std::system(compiler.c_str()) == 0);
-  const CheckResult result = project.run("", {.sanitizer = Sanitizer::kAddress});
+  CheckResult result = project.run("", {.sanitizer = Sanitizer::kAddress});
   CHECK(result.exit_code == kExitCheckFailed);
   CHECK(result.code == "LAB-SANITIZER");
-  CHECK(result.seen.starts_with(
-      "heap-use-after-free: READ of size 1\nat labs/99_nasty/lab.cpp:5 in main\n"));
+  return result;
+}
+
+TEST_CASE("what a sanitizer finds is a failure, with the line", "[lab][sanitize]") {
+  Project project;
+  const CheckResult memory =
+      run_sanitized(project,
+                    "#include <cstdlib>\nint main(int argc, char**) {\n"
+                    "  char* p = static_cast<char*>(std::malloc(4));\n  std::free(p);\n"
+                    "  return p[argc - 1] == 7;\n}\n");
+  CHECK(memory.seen.starts_with("heap-use-after-free: READ of size 1\nat labs/99_nasty/lab.cpp:5"));
   const auto all = Recording::folder(project.context(), project.lab()) / "sanitizer.txt";
   CHECK(os::read_file(all).find("freed by thread") != std::string::npos);
+  const CheckResult undefined =
+      run_sanitized(project, "int main(int argc, char**) {\n  return 2147483647 + argc;\n}\n");
+  CHECK(undefined.seen.starts_with("signed integer overflow: "));
+  CHECK(undefined.seen.find("at labs/99_nasty/lab.cpp:2:") != std::string::npos);
 }
 
 TEST_CASE("a lab that removes the build folder fails, and the next build makes it again",

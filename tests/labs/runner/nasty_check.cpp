@@ -22,7 +22,7 @@ namespace {
 
 std::atomic<bool> never{false};
 
-void crash(int rank) {
+[[gnu::noinline]] void crash(int rank) {
   if (rank == 1) raise(SIGSEGV);
 }
 
@@ -49,7 +49,7 @@ void leave_zombie() {
 }
 
 // What lab.cpp would hold.
-void misbehave(const std::string& how) {
+[[gnu::noinline]] void misbehave(const std::string& how) {
   if (how == "todo") throw plab::lab::NotDone{2};
   if (how == "busy") {
     while (!never.load()) {

@@ -33,12 +33,13 @@ TEST_CASE("of a stack the call in lab.cpp is named, else the innermost one that 
   const Call wait{"syscall", "", 0};
   const Call core{"plab::os::Futex::wait(int)", "/p/core/plab/os/futex.cpp", 5};
   const Call own{"lab01::run_workers(int, lab01::Job const&)", "/p/labs/01_x/lab.cpp", 24};
-  CHECK(place_of({1, 1, {wait, core, own}}) == "lab01::run_workers at labs/01_x/lab.cpp:24");
-  CHECK(place_of({1, 1, {wait, core}}) == "plab::os::Futex::wait at /p/core/plab/os/futex.cpp:5");
-  CHECK(place_of({1, 1, {wait}}) == "syscall");
-  CHECK(place_of({1, 1, {{"void (anonymous namespace)::f<int>(int)", "", 0}}}) == "f");
-  CHECK(place_of({1, 1, {}}).empty());
-  CHECK(text_of({{1, 2, {}}}) == "process 1 thread 2: did not answer\n\n");
+  CHECK(place_of({1, 1, 0, {wait, core, own}}) == "lab01::run_workers at labs/01_x/lab.cpp:24");
+  CHECK(place_of({1, 1, 0, {wait, core}}) ==
+        "plab::os::Futex::wait at /p/core/plab/os/futex.cpp:5");
+  CHECK(place_of({1, 1, 0, {wait}}) == "syscall");
+  CHECK(place_of({1, 1, 0, {{"void (anonymous namespace)::f<int>(int)", "", 0}}}) == "f");
+  CHECK(place_of({1, 1, 0, {}}).empty());
+  CHECK(text_of({{1, 2, 0, {}}}) == "process 1 thread 2: did not answer\n\n");
 }
 
 TEST_CASE("a program that hangs is asked where each of its threads is", "[lab][stack]") {
