@@ -31,13 +31,12 @@ std::string new_name() {
 }  // namespace
 
 Segment create(plab::Bytes size) {
-  const std::size_t bytes = sizeof(Header) + size.count;
   Segment segment{new_name(), {}};
   // TODO(2): make the file (never take one that is there already: O_EXCL; mode 0600), see to it
   // that all of its memory is there (posix_fallocate: a file that is only made long has none, and
   // the first touch of a page that can't be had is SIGBUS), map it (os::Mapping::shared), and let
   // go of the descriptor: a mapping needs none. When there is no room remove the file, and throw
-  // plab::ResourceError.
+  // plab::ResourceError. The file has a Header and size.count bytes.
   throw plab::lab::NotDone{2};
   segment.header().bytes = size.count;
   enter(segment.header());

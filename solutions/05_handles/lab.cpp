@@ -34,13 +34,13 @@ std::string new_name() {
 }  // namespace
 
 Segment create(plab::Bytes size) {
-  const std::size_t bytes = sizeof(Header) + size.count;
   Segment segment{new_name(), {}};
   //! TODO(2): make the file (never take one that is there already: O_EXCL; mode 0600), see to it
   //! that all of its memory is there (posix_fallocate: a file that is only made long has none, and
   //! the first touch of a page that can't be had is SIGBUS), map it (os::Mapping::shared), and let
   //! go of the descriptor: a mapping needs none. When there is no room remove the file, and throw
-  //! plab::ResourceError.
+  //! plab::ResourceError. The file has a Header and size.count bytes.
+  const std::size_t bytes = sizeof(Header) + size.count;
   const std::string path = path_of(segment.name);
   const os::UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) throw plab::ResourceError(fmt::format("{}: {}", path, std::strerror(errno)));

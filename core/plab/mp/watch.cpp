@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plab/mp/watch.h"
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -70,6 +71,9 @@ os::ExitStatus watch(os::Process& program, shm::Watcher& watcher) {
   std::_Exit(status.signal != 0 ? 128 + status.signal : status.code);
 }
 
+// Of a watched program: kept, since a destructor here would remove its parent's table.
+std::atomic<const shm::Watcher*> g_parents_watcher{nullptr};
+
 }  // namespace
 
 void watch_if_asked() {
@@ -83,7 +87,7 @@ void watch_if_asked() {
   auto program = os::fork_process();
   if (!program) {
     os::signal_on_parent_death(SIGTERM, self);
-    (void)watcher.release();  // its parent's
+    g_parents_watcher = watcher.release();
     return;
   }
   const os::ExitStatus status = watch(*program, *watcher);

@@ -32,8 +32,8 @@ std::string new_name() {
 }  // namespace
 
 Segment create(plab::Bytes size) {
-  const std::size_t bytes = sizeof(Header) + size.count;
   Segment segment{new_name(), {}};
+  const std::size_t bytes = sizeof(Header) + size.count;
   const std::string path = path_of(segment.name);
   const os::UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) throw plab::ResourceError(fmt::format("{}: {}", path, std::strerror(errno)));
