@@ -25,8 +25,8 @@ std::vector<Item> drain(int producers, const Job& job) {
 }
 
 std::vector<Item> run(int producers, const Job& job) {
-  // TODO(3): start the producers, take all that they put, and join them. A producer can't end
-  // before the queue has taken all of its items, so the order of the last two matters.
+  // TODO(3): start the producers (run_producer), take all that they put, and join them. A producer
+  // can't end before the queue has taken all of its items, so the order of the last two matters.
   throw plab::lab::NotDone{3};
 }
 

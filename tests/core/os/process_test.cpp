@@ -7,6 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <thread>
 
 #include "plab/base/error.h"
@@ -116,22 +117,33 @@ TEST_CASE("a spawned program gets its arguments, environment and descriptors, an
     auto other = os::create_pipe();
     os::SpawnOptions options;
     const int theirs = pipe.write.get() == 9 ? 8 : 9;  // one digit: sh knows no others
-    options.argv = {
-        "sh", "-c",
-        fmt::format("echo \"$NAME $1 $(ls /proc/self/fd | tr '\\n' ' ')\" >&{}", theirs), "sh",
-        "two words"};
+    options.argv = {"sh", "-c",
+                    fmt::format("exec >&{}; echo \"$NAME $1\"; ls -l /proc/$$/fd", theirs), "sh",
+                    "two words"};
     options.env = {"NAME=value", "PATH=/usr/bin:/bin"};
     // a swap among them: ours 9 may be anything, theirs is the pipe
     options.descriptors = {{pipe.write.get(), theirs}, {other.read.get(), pipe.write.get()}};
+    const auto name_of = [](int fd) {
+      return std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd)).string();
+    };
+    const std::string own = name_of(pipe.write.get());
+    const std::string others = name_of(other.read.get());
     auto child = os::spawn_process("/bin/sh", options);
     pipe.write.reset();
     CHECK(test::end_of(child) == "exited with code 0");
-    std::vector<std::byte> text(200);
+    std::vector<std::byte> text(8000);
     const auto n = os::read_full(pipe.read.get(), text, test::patience());
     const std::string got(reinterpret_cast<const char*>(text.data()), n);
-    CHECK(got.starts_with("value two words 0 1 "));
-    CHECK(got.find(fmt::format(" {} ", pipe.read.get())) == std::string::npos);
-    CHECK(got.find(fmt::format(" {} ", theirs)) != std::string::npos);
+    INFO(got);
+    CHECK(got.starts_with("value two words\n"));
+    const auto count = [&](const std::string& what) {
+      int found = 0;
+      for (auto at = got.find(what); at != std::string::npos; at = got.find(what, at + 1)) ++found;
+      return found;
+    };
+    CHECK(count(fmt::format(" {} -> {}\n", theirs, own)) == 1);
+    CHECK(count(own + "\n") == 2);  // theirs, and standard output; not our ends of it
+    CHECK(count(others + "\n") == 1);
   }
   CHECK(audit.leaks() == "");
 }
