@@ -2,6 +2,7 @@
 #include "learn.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <ctime>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "labs.h"
+#include "layout.h"
 #include "plab/os/file.h"
 #include "plab/os/process.h"
 #include "progress.h"
@@ -96,8 +98,11 @@ int run_list(const Context& context, const Arguments& arguments) {
                    {"state", state},
                    {"given_up", progress.given_up(lab)}});
     if (!as_json) {
-      fmt::print("{}  {:<16} {:<7} {:>3} min  {:<8} {}\n", lab.short_name(), lab.id, state,
-                 lab.minutes, lab.kind, lab.title);
+      std::string line = fmt::format("{} {:<14} {:<6} {:>3} min  {:<8} {}", lab.short_name(),
+                                     lab.id, state, lab.minutes, lab.kind, lab.title);
+      if (is_terminal(STDOUT_FILENO) && line.size() > kColumns)
+        line = line.substr(0, kColumns - 3) + "...";
+      fmt::print("{}\n", line);
     }
   }
   if (as_json) fmt::print("{}\n", all.dump(2));
@@ -136,7 +141,8 @@ int run_explain(const Context& context, const Arguments& arguments) {
   for (const Lab& lab : read_labs(context)) {
     const auto text = text_of(lab, code);
     if (!text) continue;
-    fmt::print("{}\n\nrule    {}\nwhy     {}\n\n{}\n", code, text->rule, text->why, text->explain);
+    fmt::print("{}\n\n{}{}\n{}\n", code, part("rule", text->rule), part("why", text->why),
+               text->explain);
     return kExitPassed;
   }
   fmt::print(stderr, "lab explain: there is no verdict \"{}\"; a check shows them in brackets\n",

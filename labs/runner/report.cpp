@@ -19,7 +19,7 @@ std::string body_of(const std::string& verdict) {
 std::string head_line(const std::string& start, const CheckResult& result) {
   const std::string code = fmt::format("[{}]", result.code);
   const std::string check = result.where.empty() ? "" : "check: " + result.where;
-  if (start.size() + check.size() + code.size() + 4 <= kColumns) {
+  if (!check.empty() && start.size() + check.size() + code.size() + 4 <= kColumns) {
     return fmt::format("{}  {}  {}\n", start, check, code);
   }
   return fmt::format("{}{:>{}}\n{}", start, code, kColumns - start.size(),

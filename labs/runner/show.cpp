@@ -114,6 +114,7 @@ std::pair<std::string, std::string> Recording::environment() const {
 }
 
 void Recording::finish(const std::string& title) const {
+  if (!std::filesystem::exists(folder_ / "rings")) return;  // it ended before mp::init
   try {
     const timeline::Timeline timeline = os::read_timeline(folder_ / "rings");
     os::write_file(folder_ / "timeline.html", timeline::to_html(timeline, title));

@@ -40,13 +40,17 @@ std::string cut(std::string line) {
   return line + "\n";
 }
 
-/// The last three parts of a path: enough to find it.
+/// The last parts of a path, as many as it takes to find it: three, and "tests" or "core" before.
 std::string short_path(const std::string& path) {
   std::size_t from = path.size();
   for (int part = 0; part < 3 && from != std::string::npos && from != 0; ++part) {
     from = path.rfind('/', from - 1);
   }
-  return from == std::string::npos || from == 0 ? path : path.substr(from + 1);
+  if (from == std::string::npos || from == 0) return path;
+  for (const std::string_view root : {"/tests", "/core"}) {
+    if (std::string_view(path).substr(0, from).ends_with(root)) from -= root.size();
+  }
+  return path.substr(from + 1);
 }
 
 }  // namespace
