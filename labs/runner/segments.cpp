@@ -9,6 +9,7 @@
 #include <cctype>
 #include <charconv>
 #include <filesystem>
+#include <sstream>
 
 #include "plab/os/file.h"
 #include "plab/shm/segment.h"
@@ -46,22 +47,20 @@ bool holds(const fs::path& process, const std::string& path) {
   return false;
 }
 
-/// Whether one of the numbers in a text is the pid of one of these processes.
-bool names_one_of(const std::string& text, const std::set<int>& members) {
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at != end) {
+/// The process that a name of a lab's says it is of: its first part that is a number. 0: none.
+int owner_named_in(const std::string& name) {
+  std::istringstream parts(name);
+  for (std::string part; std::getline(parts, part, '-');) {
     int number = 0;
-    const auto [next, problem] = std::from_chars(at, end, number);
-    if (problem == std::errc() && members.contains(number)) return true;
-    at = problem == std::errc() ? next : at + 1;
+    const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), number);
+    if (problem == std::errc() && end == part.data() + part.size()) return number;
   }
-  return false;
+  return 0;
 }
 
 /// A name of plab's or of its labs that none of these processes made: it says by which.
 bool is_foreign(const std::string& name, const std::set<int>& members) {
-  if (name.starts_with("plab-")) return !names_one_of(name, members);
+  if (name.starts_with("plab-")) return !members.contains(owner_named_in(name));
   if (!name.starts_with("plab_")) return false;
   shm::SegmentName maker;
   return !shm::SegmentName::parse("/" + name, maker) ||

@@ -64,5 +64,21 @@ TEST_CASE("a segment of plab's is removed when a process of the run has made it,
   CHECK(named({4710, 4711}));
 }
 
+TEST_CASE("a lab's name is of the process that its first number says", "[lab][supervise]") {
+  const SegmentAudit audit;
+  const std::string name = fmt::format("plab-test99-4711-815-7-{}", ::getpid());
+  const auto found = [&](const std::set<int>& members) {
+    os::UniqueFd open(::shm_open(("/" + name).c_str(), O_CREAT | O_EXCL | O_RDWR, 0600));
+    REQUIRE(open.get() >= 0);
+    open.reset();
+    const bool removed = !audit.remove_left(members).empty();
+    ::shm_unlink(("/" + name).c_str());
+    return removed;
+  };
+  CHECK_FALSE(found({}));
+  CHECK_FALSE(found({815, 7, 99}));  // a counter may be anybody's pid
+  CHECK(found({4711}));
+}
+
 }  // namespace
 }  // namespace plab::lab
