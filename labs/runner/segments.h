@@ -15,9 +15,9 @@ class SegmentAudit {
   SegmentAudit();
   /// Names that are new, belong to this user and are held by no living process, each in words;
   /// removes them. To be asked when the program and all that it started are gone. Those of plab and
-  /// of its labs ("plab-x-PID-...", the first number) say who made them: of them only those of `members`, the pids
-  /// of the program's processes. What another program makes, closes and means to open again by its
-  /// name cannot be told apart.
+  /// of its labs ("plab-x-PID-...", the first number) say who made them: of them only those of
+  /// `members`, the pids of the program's processes. What another program makes, closes and means
+  /// to open again by its name cannot be told apart.
   [[nodiscard]] std::vector<std::string> remove_left(const std::set<int>& members) const;
 
  private:
