@@ -149,8 +149,10 @@ void handlers(CheckRun& check) {
   const Flusher flusher;
   int held = 0;
   for (int i = 0; i < kForks; ++i) {
-    // The proof that the hazard is there: the flusher holds the lock most of the times we look.
-    if (journal().lock.owner().pid != 0) ++held;
+    // The proof that the hazard is there: the flusher has the lock now, or had it a moment ago.
+    const Deadline soon = Deadline::after(std::chrono::seconds(1));
+    while (journal().lock.owner().pid == 0 && !soon.expired()) std::this_thread::yield();
+    if (!soon.expired()) ++held;
     mp::Process worker(mp::ProcessOptions{.start_method = mp::StartMethod::kFork}, handled_work, i);
     worker.start();
     worker.join(Deadline::never());
