@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <random>
 #include <thread>
 
 #include "08_queue-join/lab.hpp"
+#include "plab/base/error.h"
 #include "plab/mp/init.h"
 #include "plab/os/file.h"
 #include "plab/os/process.h"
@@ -150,6 +152,15 @@ void require_all(CheckRun& check, const Job& job, const std::vector<Item>& items
   }
 }
 
+/// Nothing: there is none now, or its producer ended in the middle of it.
+std::optional<Item> next_item(Job& job, bool lives) {
+  try {
+    return job.queue.get(Deadline::after(std::chrono::milliseconds(lives ? 20 : 0)));
+  } catch (const PeerDied&) {
+    return std::nullopt;
+  }
+}
+
 void producer_side(CheckRun& check) {
   Job job = make_job(check, 1);
   mp::Process process(mp::ProcessOptions{.print_errors = mp::PrintErrors::kNo}, produce, 0, job);
@@ -163,7 +174,7 @@ void producer_side(CheckRun& check) {
   // What a living producer has put may be on its way; what a dead one has left is there.
   for (bool lives = true; lives;) {
     lives = !process.join(Deadline::passed());
-    while (auto item = job.queue.get(Deadline::after(std::chrono::milliseconds(lives ? 20 : 0)))) {
+    while (auto item = next_item(job, lives)) {
       bytes += item->text.size();
       if (item->number == kEnd) {
         ++marks;
