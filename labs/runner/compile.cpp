@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compile.h"
 
-#include <fmt/format.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdlib>
 #include <sstream>
 #include <string_view>
 
+#include "plab/base/error.h"
 #include "plab/os/file.h"
 #include "plab/os/process.h"
 
@@ -76,18 +81,31 @@ bool can_build(const Context& context) {
          std::filesystem::exists(context.build / "build.ninja");
 }
 
+bool run_logged(std::vector<std::string> argv, const std::filesystem::path& log,
+                const std::vector<std::string>& extra) {
+  const os::UniqueFd file(
+      ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file) throw SystemError("[lab] the log " + log.string(), errno);
+  argv.insert(argv.begin(), "env");
+  std::vector<std::string> variables = os::environment();
+  variables.insert(variables.end(), extra.begin(), extra.end());
+  os::Process process = os::spawn_process(
+      "/usr/bin/env", {.argv = std::move(argv),
+                       .env = std::move(variables),
+                       .descriptors = {{file.get(), STDOUT_FILENO}, {file.get(), STDERR_FILENO}},
+                       .new_group = os::NewGroup::kNo});
+  return process.wait(Deadline::never())->success();
+}
+
 std::optional<BuildProblem> compile(const Context& context, const std::string& target) {
   const std::filesystem::path log = context.build / ".lab" / (target + ".log");
   std::filesystem::create_directories(log.parent_path());
-  const std::string command = fmt::format(
-      "CCACHE_SLOPPINESS=${{CCACHE_SLOPPINESS:-pch_defines,time_macros}} "
-      "cmake --build '{}' --target {} >'{}' 2>&1",
-      context.build.string(), target, log.string());
-  os::Process build = os::spawn_process("/bin/sh", {.argv = {"/bin/sh", "-c", command},
-                                                    .env = os::environment(),
-                                                    .descriptors = {},
-                                                    .new_group = os::NewGroup::kNo});
-  if (build.wait(Deadline::never())->success()) return std::nullopt;
+  std::vector<std::string> extra;
+  if (std::getenv("CCACHE_SLOPPINESS") == nullptr)
+    extra.emplace_back("CCACHE_SLOPPINESS=pch_defines,time_macros");
+  if (run_logged({"cmake", "--build", context.build.string(), "--target", target}, log, extra)) {
+    return std::nullopt;
+  }
   BuildProblem problem = first_error(os::read_file(log));
   problem.log = log;
   return problem;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "verb.h"
 
@@ -21,6 +22,11 @@ struct BuildProblem {
   std::filesystem::path log;
 };
 
+/// Runs a command with its output in a file: no shell, so any path may stand in it. True: exit 0.
+/// @param extra "NAME=value" beside this process's environment
+/// @blocks until it ends @throws SystemError when the file cannot be written
+[[nodiscard]] bool run_logged(std::vector<std::string> argv, const std::filesystem::path& log,
+                              const std::vector<std::string>& extra = {});
 /// Builds a target. Nothing: it is built.
 /// @blocks as long as the compiler takes
 [[nodiscard]] std::optional<BuildProblem> compile(const Context& context,

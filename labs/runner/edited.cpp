@@ -111,14 +111,7 @@ void look_for_edits(const Context& context, const Lab& lab, CheckResult& result)
   if (edited.empty()) return;
   result.exit_code = kExitCheckFailed;
   result.code = "LAB-EDITED";
-  result.seen = "all that is checked holds, but these are not as they came:";
-  constexpr std::size_t kShown = 5;
-  for (std::size_t i = 0; i < std::min(edited.size(), kShown); ++i) {
-    result.seen += "\n" + edited[i];
-  }
-  if (edited.size() > kShown) {
-    result.seen += fmt::format("\nand {} more", edited.size() - kShown);
-  }
+  result.seen = "all that is checked holds, but these are not as they came:\n" + some_of(edited);
 }
 
 }  // namespace plab::lab

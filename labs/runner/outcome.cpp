@@ -13,9 +13,6 @@ namespace plab::lab {
 
 using nlohmann::json;
 
-namespace {
-
-/// The first of them, a line each, and how many more there are.
 std::string some_of(const std::vector<std::string>& things) {
   constexpr std::size_t kShown = 6;
   std::string text;
@@ -23,6 +20,8 @@ std::string some_of(const std::vector<std::string>& things) {
   if (things.size() > kShown) text += fmt::format("and {} more\n", things.size() - kShown);
   return text;
 }
+
+namespace {
 
 /// Each thread of one that did not end: its state, and where it is.
 std::vector<std::string> threads_of(const RunEnd& end) {

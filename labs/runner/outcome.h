@@ -28,6 +28,8 @@ struct CheckResult {
   double seconds = 0;
 };
 
+/// The first few of them, a line each, and how many more there are.
+[[nodiscard]] std::string some_of(const std::vector<std::string>& things);
 /// From the file that the check wrote; false when there is none.
 [[nodiscard]] bool take_result(const std::filesystem::path& file, CheckResult& result);
 /// The end of the program, where it says more than the file.

@@ -31,21 +31,18 @@ std::optional<BuildProblem> configure(const Context& context, Sanitizer sanitize
   if (can_build(own)) return std::nullopt;
   std::filesystem::create_directories(own.build / ".lab");
   const auto log = own.build / ".lab" / "configure.log";
-  const std::string command = fmt::format(
-      "cmake --preset {} -S '{}' -B '{}' -DPLAB_BUILD_TESTS=OFF -DPLAB_WERROR=OFF "
-      "'-DCMAKE_CXX_COMPILER={}' '-DCMAKE_CXX_COMPILER_LAUNCHER={}' >'{}' 2>&1",
-      sanitizer == Sanitizer::kAddress ? "dev" : "tsan", own.source.string(), own.build.string(),
-      cached(context, "CMAKE_CXX_COMPILER"), cached(context, "CMAKE_CXX_COMPILER_LAUNCHER"),
-      log.string());
   fmt::print(stderr,
              "lab: building plab with the {} sanitizer in {} (the first time takes a few "
              "minutes)\n",
              name_of(sanitizer), own.build.string());
-  os::Process cmake = os::spawn_process("/bin/sh", {.argv = {"/bin/sh", "-c", command},
-                                                    .env = os::environment(),
-                                                    .descriptors = {},
-                                                    .new_group = os::NewGroup::kNo});
-  if (cmake.wait(Deadline::never())->success()) return std::nullopt;
+  if (run_logged(
+          {"cmake", "--preset", sanitizer == Sanitizer::kAddress ? "dev" : "tsan", "-S",
+           own.source.string(), "-B", own.build.string(), "-DPLAB_BUILD_TESTS=OFF",
+           "-DPLAB_WERROR=OFF", "-DCMAKE_CXX_COMPILER=" + cached(context, "CMAKE_CXX_COMPILER"),
+           "-DCMAKE_CXX_COMPILER_LAUNCHER=" + cached(context, "CMAKE_CXX_COMPILER_LAUNCHER")},
+          log)) {
+    return std::nullopt;
+  }
   BuildProblem problem = first_error(os::read_file(log));
   problem.whose = BuildProblem::Whose::kTool;
   problem.log = log;

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "compile.h"
+#include "plab/base/error.h"
 #include "plab/os/file.h"
 #include "plab/os/proc.h"
 #include "plab/os/temp.h"
@@ -248,6 +249,18 @@ TEST_CASE("the first error of a build is found in what it printed", "[lab][compi
   CHECK(first_error("").error == "the build printed nothing\n");
   CHECK(first_error("ninja: error: unknown target 'x'\n").error ==
         "ninja: error: unknown target 'x'\n");
+}
+
+TEST_CASE("a build may lie in a folder of any name", "[lab]") {
+  const os::TempFolder folder;
+  const auto odd = folder.path() / "it's \"$HOME\" \u00fc";
+  fs::create_directories(odd);
+  CHECK(run_logged({"sh", "-c", "echo \"$1 $X\"; echo no >&2", "sh", odd.string()}, odd / "a log",
+                   {"X=an x"}));
+  CHECK(os::read_file(odd / "a log") == odd.string() + " an x\nno\n");
+  CHECK_FALSE(run_logged({"false"}, odd / "a log"));
+  CHECK(os::read_file(odd / "a log").empty());
+  CHECK_THROWS_AS(run_logged({"true"}, odd / "nowhere" / "log"), SystemError);
 }
 
 }  // namespace
