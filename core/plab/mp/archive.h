@@ -247,6 +247,36 @@ inline constexpr bool is_plain = std::is_arithmetic_v<T> && !std::is_same_v<T, b
 template <typename T, std::size_t N>
 inline constexpr bool is_plain<std::array<T, N>> = is_plain<T>;
 
+// The message of a small plain value, without an encoder: that would cost more than the copy.
+template <typename T>
+inline constexpr bool is_small_plain = is_plain<T> && sizeof(T) <= 1024;
+inline constexpr Header plain_header(std::size_t bytes, std::uint64_t type) noexcept {
+  return {.magic = kMagic, .handles = 0, .body_bytes = bytes, .type = type, .descriptors = 0};
+}
+template <typename T>
+using PlainMessage = std::array<std::byte, sizeof(Header) + (sizeof(T) + 7) / 8 * 8>;
+
+template <typename T>
+[[nodiscard]] PlainMessage<T> encode_plain(const T& value) noexcept {
+  constexpr Header kHeader = plain_header(sizeof(T), type_id<T>());
+  PlainMessage<T> message;
+  std::memset(message.data() + message.size() - 8, 0, 8);  // the padding
+  std::memcpy(message.data(), &kHeader, sizeof kHeader);
+  std::memcpy(message.data() + sizeof kHeader, &value, sizeof value);
+  return message;
+}
+/// False: it is not the message of a T.
+template <typename T>
+[[nodiscard]] bool decode_plain(std::span<const std::byte> message, T& value) noexcept {
+  constexpr Header kHeader = plain_header(sizeof(T), type_id<T>());
+  if (message.size() != sizeof(PlainMessage<T>) ||
+      std::memcmp(message.data(), &kHeader, sizeof kHeader) != 0) {
+    return false;
+  }
+  std::memcpy(&value, message.data() + sizeof kHeader, sizeof value);
+  return true;
+}
+
 /// Writes a value without cereal, if its type is one of those. @returns whether it is
 template <typename T>
 constexpr bool encode_directly(Encoder& out, const T& value) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <vector>
 
 #include "plab/base/deadline.h"
@@ -26,6 +27,16 @@ void record_message(timeline::Kind kind, const ByteRing& ring, std::uint64_t num
 /// Reads and decodes the next message.
 template <typename T>
 [[nodiscard]] std::optional<T> get_from(ByteRing& ring, Deadline deadline) {
+  if constexpr (wire::detail::is_small_plain<T>) {
+    std::vector<std::byte>& message = read_buffer();
+    if (!ring.read(message, deadline)) return std::nullopt;
+    if (timeline::enabled()) {
+      record_message(timeline::Kind::kGet, ring, ring.taken(), message.size());
+    }
+    std::optional<T> value(std::in_place);
+    if (wire::detail::decode_plain(message, *value)) return value;
+    return wire::decode<T>(message);  // says what is wrong
+  }
   std::vector<std::byte> message = std::move(read_buffer());
   if (!ring.read(message, deadline)) {
     read_buffer() = std::move(message);
@@ -65,15 +76,15 @@ class SimpleQueue {
   bool put(const T& value, Deadline deadline,
            std::source_location where = std::source_location::current()) {
     const shm::CallSite site(where);
-    wire::Encoder out;
-    wire::encode(out, value);
-    const auto message = out.finish(wire::type_id<T>());
-    if (!ring_.write(message, deadline)) return false;
-    out.sent();
-    if (timeline::enabled()) {
-      detail::record_message(timeline::Kind::kPut, ring_, ring_.written(), message.size());
+    if constexpr (wire::detail::is_small_plain<T>) {
+      return write(wire::detail::encode_plain(value), deadline);
+    } else {
+      wire::Encoder out;
+      wire::encode(out, value);
+      if (!write(out.finish(wire::type_id<T>()), deadline)) return false;
+      out.sent();
+      return true;
     }
-    return true;
   }
   /// False: the queue is full now.
   [[nodiscard]] bool try_put(const T& value) { return put(value, Deadline::passed()); }
@@ -98,6 +109,14 @@ class SimpleQueue {
   }
 
  private:
+  bool write(std::span<const std::byte> message, Deadline deadline) {
+    if (!ring_.write(message, deadline)) return false;
+    if (timeline::enabled()) {
+      detail::record_message(timeline::Kind::kPut, ring_, ring_.written(), message.size());
+    }
+    return true;
+  }
+
   explicit SimpleQueue(ByteRing ring) : ring_(std::move(ring)) {}
   static constexpr std::uint64_t kType = wire::type_id<SimpleQueue<T>>();
   ByteRing ring_;

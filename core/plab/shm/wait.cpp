@@ -12,10 +12,12 @@
 
 namespace plab::shm {
 
+namespace detail {
+thread_local constinit std::source_location t_call_site{};
+}  // namespace detail
+
 namespace {
 
-// The line of the outermost call into plab that this thread is in.
-thread_local constinit const std::source_location* t_call_site = nullptr;
 // The outermost wait of this thread. Scopes within it add nothing but their looks.
 struct OuterWait {
   bool active = false;
@@ -109,7 +111,8 @@ WaitRecord new_record(const WaitSite& site, Deadline deadline) {
   record.kind = site.kind;
   record.has_deadline = deadline.is_never() ? 0 : 1;
   record.since_ns = monotonic_ns();
-  const std::source_location& where = t_call_site != nullptr ? *t_call_site : site.where;
+  const std::source_location& where =
+      detail::t_call_site.line() != 0 ? detail::t_call_site : site.where;
   record.line = static_cast<std::int32_t>(where.line());
   copy_text(record.file, where.file_name());
   copy_function(record.function, where.function_name());
@@ -124,15 +127,6 @@ const char* name_of(WaitKind kind) noexcept {
                                      "queue flush", "work",      "wait"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kNames.size() ? kNames[index] : "wait";
-}
-
-CallSite::CallSite(const std::source_location& where) noexcept
-    : outermost_(t_call_site == nullptr) {
-  if (outermost_) t_call_site = &where;
-}
-
-CallSite::~CallSite() {
-  if (outermost_) t_call_site = nullptr;
 }
 
 bool WaitScope::watched() noexcept { return wait_table::current() != nullptr; }

@@ -43,14 +43,24 @@ struct WaitSite {
   std::span<const pid_t> pids{};  ///< kJoin: of the processes, the end of any of which is enough
 };
 
+namespace detail {
+/// The line of the outermost call into plab that this thread is in; line 0: in none.
+extern thread_local constinit std::source_location t_call_site;
+}  // namespace detail
+
 /// Who called plab: the outermost of a thread counts, and stands for all waits within it. So a wait
 /// deep in a queue names the line that put, not the queue's own.
 class CallSite {
  public:
-  explicit CallSite(const std::source_location& where) noexcept;
+  explicit CallSite(const std::source_location& where) noexcept
+      : outermost_(detail::t_call_site.line() == 0) {
+    if (outermost_) detail::t_call_site = where;
+  }
   CallSite(const CallSite&) = delete;
   CallSite& operator=(const CallSite&) = delete;
-  ~CallSite();
+  ~CallSite() {
+    if (outermost_) detail::t_call_site = {};
+  }
 
  private:
   bool outermost_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plab/mp/wire.h"
 
+#include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <map>
@@ -167,6 +169,30 @@ TEST_CASE("an encoder that is not sent gives its references back", "[mp][wire]")
     mp::wire::encode(out, std::vector<Tensor>{tensor, tensor});
   }
   CHECK(shm::stats().blocks_in_use == before);
+}
+
+TEST_CASE("a small plain value has one message, made with an encoder or without", "[mp][wire]") {
+  const auto same = []<typename T>(const T& value) {
+    const auto quick = mp::wire::detail::encode_plain(value);
+    auto bytes = message_of(value);
+    CHECK(std::ranges::equal(quick, bytes));
+    T back{};
+    CHECK(mp::wire::detail::decode_plain(bytes, back));
+    CHECK(back == value);
+    for (const std::size_t at : {std::size_t{0}, std::size_t{5}, std::size_t{9}, std::size_t{17}}) {
+      bytes[at] ^= std::byte{1};  // magic, handles, length, type
+      CHECK_FALSE(mp::wire::detail::decode_plain(bytes, back));
+      CHECK_THROWS_AS(mp::wire::decode<T>(bytes), CorruptError);
+      bytes[at] ^= std::byte{1};
+    }
+    bytes.pop_back();
+    CHECK_FALSE(mp::wire::detail::decode_plain(bytes, back));
+  };
+  same(std::uint8_t{200});
+  same(std::int64_t{-7});
+  same(2.5);
+  same(std::array<float, 3>{1, 2, 3});
+  same(std::array<std::uint8_t, 13>{9, 8, 7});
 }
 
 TEST_CASE("a false count takes no memory", "[mp][wire]") {
