@@ -113,7 +113,8 @@ ccache_works() {
 }
 
 configure() {
-  local options=(-G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=$(command -v "$cxx")")
+  local options=(-G Ninja -DCMAKE_BUILD_TYPE=Release -DPLAB_UNITY=ON
+    "-DCMAKE_CXX_COMPILER=$(command -v "$cxx")")
   # Only the project's own checks make a warning fatal: a newer compiler of a learner may have new ones.
   if [ -z "${CI:-}" ]; then options+=(-DPLAB_WERROR=OFF); fi
   if ccache_works; then options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi

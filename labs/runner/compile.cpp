@@ -37,7 +37,7 @@ bool begins_error(std::string_view line) {
 }
 
 /// Lines of the build itself, which say nothing about the error.
-bool is_noise(std::string_view line) {
+bool is_build_noise(std::string_view line) {
   return line.starts_with("ninja: ") || line.starts_with("FAILED: ") ||
          line.starts_with("collect2:") || line.starts_with("[") ||
          has(line, "compilation terminated");
@@ -45,7 +45,7 @@ bool is_noise(std::string_view line) {
 
 /// What goes on after an error: its source line, its notes.
 bool ends_error(std::string_view line) {
-  return is_noise(line) || begins_error(line) || has(line, " warning: ") ||
+  return is_build_noise(line) || begins_error(line) || has(line, " warning: ") ||
          has(line, ": In function ") || has(line, ": In member function ");
 }
 

@@ -66,7 +66,7 @@ std::optional<Result> parse(std::string_view line) {
   return split(total, line);
 }
 
-bool is_noise(std::string_view line) {
+bool is_test_noise(std::string_view line) {
   return line.empty() || line.starts_with("Test project ") || line.starts_with("Internal ctest ") ||
          trimmed(line).starts_with("Start ");
 }
@@ -75,7 +75,7 @@ bool is_noise(std::string_view line) {
 
 CTestOutput::Line CTestOutput::take(std::string_view line) {
   const std::optional<Result> result = parse(line);
-  if (!result) return is_noise(line) ? Line::kNoise : Line::kOther;
+  if (!result) return is_test_noise(line) ? Line::kNoise : Line::kOther;
   total_ = result->total;
   last_ = result->name;
   if (result->status.starts_with("Passed")) {

@@ -16,13 +16,13 @@ namespace plab::lab {
 
 namespace {
 
-std::string_view name_of(State state) {
+std::string_view name_of(Judgement state) {
   switch (state) {
-    case State::kOk:
+    case Judgement::kOk:
       return "ok";
-    case State::kNote:
+    case Judgement::kNote:
       return "note";
-    case State::kProblem:
+    case Judgement::kProblem:
       return "problem";
   }
   return "problem";
@@ -80,15 +80,15 @@ int run_doctor(const Context& context, const Arguments& arguments) {
   if (const auto code = parse_options(app, arguments)) return *code;
   auto findings = judge(read_machine());
   const Calibration speed = calibrate(context);
-  findings.push_back({"speed", speed.text(), State::kOk, {}});
+  findings.push_back({"speed", speed.text(), Judgement::kOk, {}});
   findings.push_back(
       {"a check",
        fmt::format("may take {:.0f} s without getting anywhere ({} times {:.0f} ms)",
                    Lab::kUsualLimit * speed.unit(), Lab::kUsualLimit, speed.unit() * 1000),
-       State::kOk,
+       Judgement::kOk,
        {}});
   const auto problems =
-      static_cast<std::size_t>(std::ranges::count(findings, State::kProblem, &Finding::state));
+      static_cast<std::size_t>(std::ranges::count(findings, Judgement::kProblem, &Finding::state));
   if (json) {
     print_json(findings, problems == 0);
   } else {

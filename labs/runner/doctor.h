@@ -10,7 +10,7 @@
 
 namespace plab::lab {
 
-enum class State {
+enum class Judgement {
   kOk,
   kNote,     ///< worth knowing; everything still runs
   kProblem,  ///< something of plab fails or misleads on this machine until it is mended
@@ -20,7 +20,7 @@ enum class State {
 struct Finding {
   std::string name;
   std::string value;
-  State state = State::kOk;
+  Judgement state = Judgement::kOk;
   std::string remedy;  ///< what to do about it; empty when there is nothing to do
 };
 

@@ -31,7 +31,7 @@ Level threshold() noexcept {
   return level;
 }
 
-const Early g_early([] { (void)threshold(); });
+const Early g_early_log([] { (void)threshold(); });
 
 }  // namespace
 

@@ -15,8 +15,6 @@ namespace plab::mp {
 
 namespace {
 
-constexpr std::chrono::seconds kGentle{2};
-
 struct Daemons {
   std::mutex mutex;
   std::vector<std::shared_ptr<Child>> running;  // protected by mutex
@@ -30,7 +28,7 @@ Daemons*& daemons() {
   return list;
 }
 
-const Early g_early([] { (void)daemons(); });
+const Early g_early_children([] { (void)daemons(); });
 
 }  // namespace
 

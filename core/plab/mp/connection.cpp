@@ -16,7 +16,7 @@ struct Frame {
   std::uint64_t magic;
   std::uint64_t bytes;
 };
-constexpr std::uint64_t kMagic = 0x454d415246424c50;
+constexpr std::uint64_t kFrameMagic = 0x454d415246424c50;
 // A message is read in pieces of at most this size, so that a false length takes no memory.
 constexpr std::size_t kPiece = std::size_t{1} << 20U;
 
@@ -55,7 +55,7 @@ bool Connection::send_frame(std::span<const std::byte> bytes, Deadline deadline)
   if (!writable_) {
     throw ContractError("[mp.connection] this end only receives; send with the other one");
   }
-  const Frame frame{kMagic, bytes.size()};
+  const Frame frame{kFrameMagic, bytes.size()};
   // A short message goes in one piece, so that it costs one system call.
   std::array<std::byte, 4096> small;
   const bool fits = bytes.size() <= small.size() - sizeof frame;
@@ -88,7 +88,7 @@ std::optional<std::vector<std::byte>> Connection::recv_frame(Deadline deadline) 
           "dead");
     }
     if (head != sizeof frame) ended_within(head, sizeof frame);
-    if (frame.magic != kMagic) {
+    if (frame.magic != kFrameMagic) {
       close();
       throw CorruptError(
           fmt::format("[mp.connection] {:#x} is not the start of a message", frame.magic));

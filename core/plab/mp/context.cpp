@@ -70,7 +70,7 @@ ProcessState& process_state() noexcept {
 }
 
 namespace {
-const Early g_early([] { (void)process_state(); });
+const Early g_early_context([] { (void)process_state(); });
 }
 
 std::string current_process_name() { return process_state().name; }

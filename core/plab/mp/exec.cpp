@@ -127,7 +127,7 @@ Starter& exec_starter() {
 }
 
 namespace {
-const Early g_early([] { (void)exec_starter(); });
+const Early g_early_exec([] { (void)exec_starter(); });
 }
 
 }  // namespace plab::mp

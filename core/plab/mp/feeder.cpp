@@ -54,7 +54,7 @@ void after_fork_in_child_of_feeders() {
 
 // A feeder's lock is taken before the registry's, by its thread and so by the handlers: those that
 // were registered last run first before a fork.
-const Early g_early([] {
+const Early g_early_feeder([] {
   (void)feeders();
   (void)shm::stats();  // makes the registry, if nobody has
   pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child_of_feeders);

@@ -64,7 +64,7 @@ Starter& fork_starter() {
 }
 
 namespace {
-const Early g_early([] { (void)fork_starter(); });
+const Early g_early_fork([] { (void)fork_starter(); });
 }
 
 Starter& starter_for(StartMethod method) {

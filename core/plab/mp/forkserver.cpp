@@ -28,8 +28,6 @@ namespace plab::mp {
 
 namespace {
 
-constexpr std::chrono::seconds kGentle{2};
-
 enum class Ask : std::uint32_t { kStart = 1, kKill = 2 };
 
 /// With kStart come the letter, the report, the write end of the status pipe, and connections.
@@ -235,7 +233,7 @@ Client*& client() {
   static auto* one = new Client(nullptr);  // NOLINT(cppcoreguidelines-owning-memory)
   return one;
 }
-const Early g_early([] { (void)client(); });
+const Early g_early_forkserver([] { (void)client(); });
 
 class ServedChild final : public Child {
  public:

@@ -17,7 +17,7 @@ namespace plab::mp {
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x31524554544c4c50;  // "PLLTTER1"
+constexpr std::uint64_t kLetterMagic = 0x31524554544c4c50;  // "PLLTTER1"
 
 /// The message follows.
 struct Head {
@@ -69,7 +69,7 @@ Opened open_letter(const os::UniqueFd& file) {
   }
   const auto mapping = os::Mapping::shared(file.get(), Bytes{size});
   Head& head = head_of(mapping);
-  if (head.magic != kMagic || head.message_bytes != size - sizeof(Head)) {
+  if (head.magic != kLetterMagic || head.message_bytes != size - sizeof(Head)) {
     throw CorruptError("[mp.spawn] the letter of a process is damaged");
   }
   Opened opened;
@@ -98,7 +98,7 @@ Letter::Letter(const Job& job, const ChildInfo& info) {
   file_ = os::create_memfd("plab-letter", Bytes{sizeof(Head) + message.size()});
   mapping_ = os::Mapping::shared(file_.get(), Bytes{sizeof(Head) + message.size()});
   Head& head = *new (mapping_.data()) Head{};
-  head.magic = kMagic;
+  head.magic = kLetterMagic;
   head.message_bytes = message.size();
   head.entry = find_code_address(reinterpret_cast<std::uintptr_t>(job.entry()));
   head.function = find_code_address(job.function());

@@ -22,8 +22,6 @@ namespace plab::mp {
 
 namespace {
 
-constexpr std::chrono::seconds kGentle{2};
-
 std::string next_name() {
   static std::atomic<int> number{0};
   return fmt::format("Process-{}", ++number);

@@ -87,7 +87,7 @@ void drop_messages(std::byte* data, std::size_t bytes) noexcept {
   }
 }
 
-const Early g_early([] { shm::set_finalizer(shm::BlockKind::kRing, &drop_messages); });
+const Early g_early_ring([] { shm::set_finalizer(shm::BlockKind::kRing, &drop_messages); });
 
 }  // namespace
 

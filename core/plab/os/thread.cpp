@@ -20,7 +20,7 @@ namespace {
 
 void forget() noexcept { detail::t_numbers = {}; }
 
-const Early g_early([] { ::pthread_atfork(nullptr, nullptr, &forget); });
+const Early g_early_thread([] { ::pthread_atfork(nullptr, nullptr, &forget); });
 
 }  // namespace
 

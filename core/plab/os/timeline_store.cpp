@@ -115,7 +115,7 @@ void unmap(timeline::RingHeader* ring) noexcept {
 
 std::uint32_t thread_id() noexcept { return static_cast<std::uint32_t>(gettid()); }
 
-const Early g_early([] {
+const Early g_early_timeline_store([] {
   pthread_atfork(nullptr, nullptr, [] { unmap(timeline::forget_after_fork()); });
 });
 

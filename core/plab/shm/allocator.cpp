@@ -7,7 +7,6 @@
 namespace plab::shm {
 
 namespace {
-constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLine = 64;
 constexpr std::uint64_t kSmallRun = 64 * 1024;  // blocks under a page are cut from runs of this
 }  // namespace

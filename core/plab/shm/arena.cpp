@@ -13,8 +13,6 @@ namespace plab::shm {
 
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
-
 constexpr std::uint64_t round_up(std::uint64_t n, std::uint64_t step) {
   return (n + step - 1) / step * step;
 }

@@ -49,6 +49,9 @@
 
 namespace plab::shm {
 
+/// What blocks over 4 KiB are multiples of.
+inline constexpr std::uint64_t kPage = 4096;
+
 inline constexpr std::uint32_t kMostHolders = 256;
 inline constexpr std::uint32_t kMostBlocks = 64 * 64 * 64;
 inline constexpr std::uint32_t kMostInFlight = (1U << 17U) - 1;

@@ -16,11 +16,11 @@ namespace plab::shm {
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3174'6f70'6564'7031;
+constexpr std::uint64_t kDepotMagic = 0x3174'6f70'6564'7031;
 constexpr std::size_t kBuffer = std::size_t{4} << 20U;
 
 struct Record {
-  std::uint64_t magic = kMagic;
+  std::uint64_t magic = kDepotMagic;
   std::uint64_t arena = 0;
   std::uint64_t owner = 0;  // ProcessIdentity::packed
   std::uint64_t job = 0;
@@ -37,7 +37,7 @@ Deadline patience() { return Deadline::after(std::chrono::seconds(60)); }
 }  // namespace
 
 struct Depot::Shared {
-  std::uint64_t magic = kMagic;
+  std::uint64_t magic = kDepotMagic;
   std::uint64_t job = 0;                  // fixed after start
   std::uint64_t root = 0;                 // ProcessIdentity::packed; fixed after start
   std::atomic<std::uint64_t> entries{0};  // about: a kill between sending and counting is missed
@@ -74,7 +74,7 @@ Depot Depot::open(std::array<os::UniqueFd, 3> descriptors) {
                                    depot.write_.get(), depot.read_.get(), depot.state_fd_.get()));
   }
   depot.state_ = os::Mapping::shared(depot.state_fd_.get(), Bytes{sizeof(Shared)});
-  if (depot.shared().magic != kMagic) {
+  if (depot.shared().magic != kDepotMagic) {
     throw CorruptError(fmt::format("[shm.depot] descriptor {} is not the state of a depot",
                                    depot.state_fd_.get()));
   }
@@ -87,7 +87,7 @@ std::optional<Depot::Entry> Depot::peek() {
   auto received =
       os::recv_message(read_.get(), bytes_of(record), 1, Deadline::passed(), os::Peek::kYes);
   if (!received || received->bytes == 0) return std::nullopt;
-  if (received->bytes != sizeof(Record) || record.magic != kMagic || record.job != job() ||
+  if (received->bytes != sizeof(Record) || record.magic != kDepotMagic || record.job != job() ||
       received->descriptors.size() != 1) {
     throw CorruptError(
         fmt::format("[shm.depot] the log of job {:016x} holds {} bytes and {} "

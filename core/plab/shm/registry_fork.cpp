@@ -37,7 +37,7 @@ Registry& Registry::instance() {
 }
 
 namespace {
-const Early g_early([] { (void)Registry::instance(); });
+const Early g_early_registry_fork([] { (void)Registry::instance(); });
 }
 
 void Registry::ensure_room_for_child() {

@@ -22,11 +22,13 @@ namespace plab::shm {
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
-constexpr std::uint64_t kMagic = 0x3174'6e65'6d67'6573;
+constexpr std::size_t kSegmentPage = 4096;
+constexpr std::uint64_t kSegmentMagic = 0x3174'6e65'6d67'6573;
 constexpr std::size_t kMostSegmentHolders = 128;
 
-std::size_t data_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+std::size_t data_pages(std::size_t bytes) {
+  return (bytes + kSegmentPage - 1) / kSegmentPage * kSegmentPage;
+}
 
 void record(timeline::Kind kind, std::size_t bytes) {
   if (!timeline::enabled()) return;
@@ -155,11 +157,11 @@ void reserve(bip::shared_memory_object& object, std::size_t total, std::size_t b
 }  // namespace
 
 Segment Segment::create(Bytes size, const JobIdentity& job) {
-  static_assert(sizeof(Footer) <= kPage);
+  static_assert(sizeof(Footer) <= kSegmentPage);
   Segment segment;
   segment.name_ = next_name();
   segment.bytes_ = size.count;
-  const std::size_t total = data_pages(size.count) + kPage;
+  const std::size_t total = data_pages(size.count) + kSegmentPage;
   const std::string name = segment.name_.text();
   try {
     bip::permissions owner_only;
@@ -180,7 +182,7 @@ Segment Segment::create(Bytes size, const JobIdentity& job) {
   footer->job = job.number;
   footer->job_root = job.root.packed();
   (void)segment.register_holder();
-  footer->magic.store(kMagic);
+  footer->magic.store(kSegmentMagic);
   record(timeline::Kind::kMap, size.count);
   return segment;
 }
@@ -195,9 +197,9 @@ Segment Segment::open(const SegmentName& name, Bytes size) {
   try {
     const bip::shared_memory_object object(bip::open_only, name.text().c_str(), bip::read_write);
     bip::offset_t length = 0;
-    if (!object.get_size(length) || length < static_cast<bip::offset_t>(2 * kPage) ||
+    if (!object.get_size(length) || length < static_cast<bip::offset_t>(2 * kSegmentPage) ||
         size.count > static_cast<std::uint64_t>(length) ||
-        data_pages(size.count) + kPage != static_cast<std::uint64_t>(length)) {
+        data_pages(size.count) + kSegmentPage != static_cast<std::uint64_t>(length)) {
       throw corrupt(fmt::format("the file has {} bytes, which does not fit", length));
     }
     segment.region_ = std::make_unique<bip::mapped_region>(object, bip::read_write);
@@ -208,7 +210,7 @@ Segment Segment::open(const SegmentName& name, Bytes size) {
     throw corrupt(problem.what());
   }
   segment.bytes_ = size.count;
-  if (segment.footer().magic.load() != kMagic || segment.footer().bytes != size.count) {
+  if (segment.footer().magic.load() != kSegmentMagic || segment.footer().bytes != size.count) {
     throw corrupt("it is not a segment of that size");
   }
   return segment;
@@ -281,10 +283,11 @@ bool Segment::is_garbage(const std::string& file, bool maker_lives) {
   const bip::shared_memory_object object(bip::open_only, file.c_str(), bip::read_write);
   bip::offset_t length = 0;
   (void)object.get_size(length);
-  if (length < static_cast<bip::offset_t>(2 * kPage)) return !maker_lives;
-  const bip::mapped_region last(object, bip::read_write, length - bip::offset_t{kPage}, kPage);
+  if (length < static_cast<bip::offset_t>(2 * kSegmentPage)) return !maker_lives;
+  const bip::mapped_region last(object, bip::read_write, length - bip::offset_t{kSegmentPage},
+                                kSegmentPage);
   auto& footer = *std::launder(static_cast<Footer*>(last.get_address()));
-  if (footer.magic.load() != kMagic) return !maker_lives;
+  if (footer.magic.load() != kSegmentMagic) return !maker_lives;
   const bool job_lives = os::is_alive(os::ProcessIdentity::from_packed(footer.job_root));
   return footer.claim_removal(!maker_lives && !job_lives) || (footer.word.load() & kRemoved) != 0;
 }

@@ -24,7 +24,7 @@ std::int64_t fixed_budget() {
   return budget;
 }
 
-const Early g_early([] { (void)fixed_budget(); });
+const Early g_early_spin([] { (void)fixed_budget(); });
 
 }  // namespace
 

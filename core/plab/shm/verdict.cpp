@@ -36,8 +36,12 @@ constexpr std::array kRules{
 };
 
 std::string cut(std::string line) {
-  if (line.size() > kColumns) line = line.substr(0, kColumns - 3) + "...";
-  return line + "\n";
+  if (line.size() > kColumns) {
+    line.resize(kColumns - 3);
+    line += "...";
+  }
+  line += '\n';
+  return line;
 }
 
 /// The last parts of a path, as many as it takes to find it: three, and "tests" or "core" before.

@@ -119,7 +119,7 @@ WaitTableData* open_table() {
   return table;
 }
 
-const Early g_early([] {
+const Early g_early_wait_table([] {
   (void)view();
   pthread_atfork(nullptr, nullptr, &forget_in_child);
 });

@@ -35,7 +35,7 @@ AutogradTable& table() noexcept {
   return instance;
 }
 
-const Early g_early([] { (void)table(); });
+const Early g_early_autograd([] { (void)table(); });
 
 }  // namespace
 

@@ -31,7 +31,7 @@ Finding find(const Machine& machine, std::string_view name) {
 TEST_CASE("a healthy machine has no note and no problem", "[lab]") {
   for (const Finding& finding : judge(healthy())) {
     INFO(finding.name);
-    REQUIRE(finding.state == State::kOk);
+    REQUIRE(finding.state == Judgement::kOk);
     REQUIRE(finding.remedy.empty());
   }
   REQUIRE(find(healthy(), "/dev/shm").value == "8192 MiB, 1024 MiB in use");
@@ -50,12 +50,12 @@ TEST_CASE("everything that is wrong is found, and has a remedy", "[lab]") {
   int troubles = 0;
   for (const Finding& finding : judge(machine)) {
     INFO(finding.name);
-    REQUIRE((finding.state == State::kOk) == finding.remedy.empty());
-    troubles += finding.state == State::kOk ? 0 : 1;
+    REQUIRE((finding.state == Judgement::kOk) == finding.remedy.empty());
+    troubles += finding.state == Judgement::kOk ? 0 : 1;
   }
   REQUIRE(troubles == 8);
-  REQUIRE(find(machine, "memory").state == State::kProblem);
-  REQUIRE(find(machine, "/dev/shm").state == State::kProblem);
+  REQUIRE(find(machine, "memory").state == Judgement::kProblem);
+  REQUIRE(find(machine, "/dev/shm").state == Judgement::kProblem);
   REQUIRE(find(machine, "descriptors").remedy.find("ulimit -n 100") != std::string::npos);
   REQUIRE(find(machine, "environment").value.find("PLAB_LGO") != std::string::npos);
 }
@@ -64,22 +64,22 @@ TEST_CASE("a control group's limit counts, not the machine's memory", "[lab]") {
   Machine machine = healthy();
   machine.memory.group_limit = kGiB;
   machine.memory.group_left = kGiB / 4;
-  REQUIRE(find(machine, "memory").state == State::kProblem);
+  REQUIRE(find(machine, "memory").state == Judgement::kProblem);
 }
 
 TEST_CASE("a small /dev/shm and a small share of the cores are notes", "[lab]") {
   Machine machine = healthy();
   machine.dev_shm = os::FolderSpace{kGiB / 16, kGiB / 32};
   machine.core_quota = 1.5;
-  REQUIRE(find(machine, "/dev/shm").state == State::kNote);
-  REQUIRE(find(machine, "cores").state == State::kNote);
+  REQUIRE(find(machine, "/dev/shm").state == Judgement::kNote);
+  REQUIRE(find(machine, "cores").state == Judgement::kNote);
 }
 
 TEST_CASE("each way to lack a GPU is told apart", "[lab]") {
   Machine machine = healthy();
   REQUIRE(find(machine, "GPU").value.find("none") == 0);
   machine.gpu_nodes = 2;
-  REQUIRE(find(machine, "GPU").state == State::kNote);
+  REQUIRE(find(machine, "GPU").state == Judgement::kNote);
   machine.gpu_driver = "535.1";
   REQUIRE(find(machine, "GPU").value == "2 with driver 535.1");
   machine.gpu_nodes = 0;
