@@ -96,8 +96,9 @@ Violations check_fences(const Source& source) {
   Violations out;
   if (!is_cpp(source) || !starts(source.path, "core/")) return out;
   const bool os = starts(source.path, "core/plab/os/");
-  const bool device = starts(source.path, "core/plab/device/") || starts(source.path, "core/cuda/");
-  const bool dist = starts(source.path, "core/plab/dist/") || starts(source.path, "core/cuda/");
+  const bool device = starts(source.path, "core/plab/device/");
+  const bool dist =
+      starts(source.path, "core/plab/dist/") || starts(source.path, "core/plab/device/sim/");
   static const std::regex header(
       R"(^\s*#\s*include\s*<((sys/(?!types\.h)|linux/|netinet/|arpa/|asm/).*|unistd\.h|fcntl\.h|poll\.h|sched\.h|spawn\.h|dirent\.h|termios\.h)>.*)");
   static const std::regex call(

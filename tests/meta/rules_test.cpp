@@ -98,6 +98,7 @@ TEST_CASE("raw system calls, CUDA and NCCL outside their fence are found", "[met
   REQUIRE(check("core/plab/device/x.cpp", "cudaStream_t stream;\n") == 0);
   REQUIRE(check("core/plab/device/x.cpp", "ncclAllReduce(a);\n") == 1);
   REQUIRE(check("core/plab/dist/x.cpp", "ncclAllReduce(a);\n") == 0);
+  REQUIRE(check("core/plab/device/sim/x.cpp", "ncclAllReduce(a);\n") == 0);
 }
 
 TEST_CASE("a file that is too long, or has no licence line, or no pragma is found", "[meta]") {

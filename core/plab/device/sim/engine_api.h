@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "cuda_runtime_api.h"
+#include <cuda_runtime_api.h>
 
 namespace plab::device::sim {
 
@@ -31,9 +31,9 @@ struct Work {
   Engine engine = Engine::kCompute;
   Touches touches = Touches::kEngineAddresses;
   Cost cost{};
-  /// Runs in the stream's own thread, in stream order. What it returns, when not cudaSuccess, is the
-  /// context's error from then on. It may block (a collective waits for its peers): then it is to
-  /// look at cancelled() at least every 100 ms and give up.
+  /// Runs in the stream's own thread, in stream order. What it returns, when not cudaSuccess, is
+  /// the context's error from then on. It may block (a collective waits for its peers): then it is
+  /// to look at cancelled() at least every 100 ms and give up.
   std::function<cudaError_t()> body;
 };
 
@@ -44,8 +44,9 @@ cudaError_t launch(cudaStream_t stream, Work work);
 /// Makes `error` this thread's last error and returns it. cudaSuccess changes nothing.
 cudaError_t record_error(cudaError_t error);
 
-/// cudaSuccess, or why no call can work: 3 in the child of a process that used the device, 35 or 100
-/// without devices, the sticky error of the current context. Starts the runtime at the first call.
+/// cudaSuccess, or why no call can work: 3 in the child of a process that used the device, 35 or
+/// 100 without devices, the sticky error of the current context. Starts the runtime at the first
+/// call.
 cudaError_t enter();
 
 /// The address under which an executor reaches the device or pinned memory at `pointer`: never

@@ -3,7 +3,7 @@
 // The calls of cuBLAS that the simulated device answers: column-major, as cuBLAS is. The plain
 // names are macros for the _v2 symbols, as in the toolkit's header.
 
-#include "cuda_runtime_api.h"
+#include <cuda_runtime_api.h>
 
 typedef enum {
   CUBLAS_STATUS_SUCCESS = 0,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // As the toolkit's: the runtime's calls, and typed forms of those that take a void**.
 
-#include "cuda_runtime_api.h"
+#include <cuda_runtime_api.h>
 
 template <typename T>
 inline cudaError_t cudaMalloc(T** devPtr, size_t size) {

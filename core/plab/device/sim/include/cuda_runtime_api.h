@@ -4,7 +4,7 @@
 // link error, never a silent success. docs/device.md says of each what it does and what of the real
 // one is not modelled.
 
-#include "driver_types.h"
+#include <driver_types.h>
 
 #define CUDART_VERSION 13000
 

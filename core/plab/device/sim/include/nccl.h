@@ -1,17 +1,18 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
-// The calls of NCCL that the simulated device answers, between processes and devices of one machine.
+// The calls of NCCL that the simulated device answers, between processes and devices of one
+// machine.
 
 #include <limits.h>
 
-#include "cuda_runtime_api.h"
+#include <cuda_runtime_api.h>
 
 #define NCCL_MAJOR 2
 #define NCCL_MINOR 28
 #define NCCL_PATCH 9
 #define NCCL_VERSION_CODE 22809
-#define NCCL_VERSION(X, Y, Z)                                             \
-  (((X) <= 2 && (Y) <= 8) ? (X) * 1000 + (Y) * 100 + (Z) : (X) * 10000 + (Y) * 100 + (Z))
+#define NCCL_VERSION(X, Y, Z) \
+  (((X) <= 2 && (Y) <= 8) ? (X)*1000 + (Y)*100 + (Z) : (X)*10000 + (Y)*100 + (Z))
 #define NCCL_UNIQUE_ID_BYTES 128
 #define NCCL_CONFIG_UNDEF_INT INT_MIN
 #define NCCL_CONFIG_UNDEF_PTR NULL
