@@ -9,6 +9,7 @@
 #include "plab/shm/strategy.h"
 #include "plab/tensor/tensor.h"
 #include "support/leak_audit.h"
+#include "support/python.h"
 #include "twins/python.h"
 
 namespace plab {

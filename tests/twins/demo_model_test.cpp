@@ -11,6 +11,7 @@
 #include "plab/os/file.h"
 #include "plab/os/temp.h"
 #include "support/leak_audit.h"
+#include "support/python.h"
 #include "twins/python.h"
 
 namespace plab {

@@ -2,32 +2,19 @@
 #include "twins/python.h"
 
 #include <csignal>
-#include <cstdlib>
 #include <span>
 
 #include "plab/os/pipe.h"
 #include "support/gate.h"
+#include "support/python.h"
 
 namespace plab::test {
-namespace {
-
-std::string interpreter() {
-  const char* const named = std::getenv("PLAB_TEST_PYTHON");
-  return named != nullptr ? named : "python3";
-}
-
-}  // namespace
-
-bool python_has(const std::string& modules) {
-  const std::string command = interpreter() + " -c 'import " + modules + "' 2>/dev/null";
-  return std::system(command.c_str()) == 0;
-}
 
 Python::Python(const std::string& script, const std::vector<std::string>& arguments) {
   os::Pipe to = os::create_pipe();
   os::Pipe from = os::create_pipe();
   // env finds the interpreter in the PATH
-  std::vector<std::string> words{"/usr/bin/env", interpreter(), PLAB_TWINS "/" + script};
+  std::vector<std::string> words{"/usr/bin/env", python_interpreter(), PLAB_TWINS "/" + script};
   words.insert(words.end(), arguments.begin(), arguments.end());
   process_ =
       os::spawn_process(words[0], {.argv = words,

@@ -10,9 +10,6 @@
 
 namespace plab::test {
 
-/// Whether the interpreter of the tests has these modules ("torch, safetensors.numpy").
-[[nodiscard]] bool python_has(const std::string& modules);
-
 /// A running script. Ends it with SIGKILL when it goes.
 class Python {
  public:

@@ -16,6 +16,7 @@
 #include "plab/os/file.h"
 #include "plab/os/temp.h"
 #include "reference.h"
+#include "support/python.h"
 
 namespace plab {
 
@@ -255,9 +256,7 @@ TEST_CASE("100,000 mutated files are read or refused, with little memory", "[ten
 }
 
 TEST_CASE("Python's package and plab read each other's files", "[tensor][twin]") {
-  const char* const python = std::getenv("PLAB_TEST_PYTHON");
-  const std::string interpreter = python != nullptr ? python : "python3";
-  if (std::system((interpreter + " -c 'import safetensors.numpy' 2>/dev/null").c_str()) != 0) {
+  if (!test::python_has("numpy, safetensors.numpy")) {
     SKIP("Python's package safetensors is not installed");
   }
   Generator g(93);
@@ -275,8 +274,7 @@ TEST_CASE("Python's package and plab read each other's files", "[tensor][twin]")
          "sys.argv[2], "
          "metadata=m)\n";
   const std::string path = folder.path().string();
-  REQUIRE(std::system((interpreter + " " + path + "/copy.py " + path + "/ours " + path + "/theirs")
-                          .c_str()) == 0);
+  REQUIRE(test::run_python({path + "/copy.py", path + "/ours", path + "/theirs"}).success());
   const SafeTensors back = load_safetensors(folder.path() / "theirs");
   CHECK(back.metadata == content.metadata);
   REQUIRE(back.tensors.size() == content.tensors.size());
