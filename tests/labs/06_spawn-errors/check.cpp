@@ -106,6 +106,8 @@ void play(int rank) {
     case Role::kThrows:
       throw std::runtime_error(long_text(g_board->seed, rank));
     case Role::kIsKilled:
+      // A sanitizer has handlers of its own for some signals and ends the process by exit instead.
+      if (g_board->signal != SIGKILL) static_cast<void>(std::signal(g_board->signal, SIG_DFL));
       static_cast<void>(std::raise(g_board->signal));
       return;
     case Role::kExits:
