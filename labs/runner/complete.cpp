@@ -2,6 +2,7 @@
 #include "complete.h"
 
 #include <algorithm>
+#include <array>
 
 #include "labs.h"
 

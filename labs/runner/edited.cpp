@@ -86,7 +86,7 @@ std::vector<std::string> compare_with_first(const Context& context, const Lab& l
   }
   std::vector<std::string> edited;
   for (const auto& [path, sum] : now.items()) {
-    if (first.value(path, "") != sum) edited.push_back(path);
+    if (first.value(path, "") != sum.get<std::string>()) edited.push_back(path);
   }
   for (const auto& [path, sum] : first.items()) {
     if (!now.contains(path)) edited.push_back(path);

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "number.h"
 #include "plab/base/error.h"
 #include "plab/os/file.h"
 
@@ -234,7 +235,7 @@ std::string cut_skeleton(const std::string& solution, const std::string& name) {
     const std::string rest = mark == std::string::npos ? "" : line.substr(mark + 4);
     if (rest.starts_with("TODO(")) {
       if (todo != 0) throw DataError(name, number, 0, "a TODO within another one");
-      todo = std::atoi(rest.c_str() + 5);
+      todo = leading_number(rest.substr(5));
       in_text = true;
     }
     if (rest == "END") {

@@ -13,6 +13,7 @@
 #include <map>
 #include <sstream>
 
+#include "number.h"
 #include "plab/base/error.h"
 #include "plab/os/file.h"
 
@@ -67,17 +68,18 @@ std::vector<std::map<std::string, std::string>> rows_of(const char* file) {
 std::set<SystemVObject> all_objects() {
   std::set<SystemVObject> all;
   for (const Table& table : kTables) {
-    for (auto& row : rows_of(table.file))
-      all.insert({table.kind, std::atoi(row[table.id].c_str())});
+    for (auto& row : rows_of(table.file)) {
+      all.insert({table.kind, leading_number(row[table.id])});
+    }
   }
   return all;
 }
 
 /// Who used it last, or made it; 0: nobody has used it.
 int user_of(const Table& table, std::map<std::string, std::string>& row) {
-  if (table.maker != nullptr) return std::atoi(row[table.maker].c_str());
-  const int id = std::atoi(row[table.id].c_str());
-  const int count = std::atoi(row["nsems"].c_str());
+  if (table.maker != nullptr) return leading_number(row[table.maker]);
+  const int id = leading_number(row[table.id]);
+  const int count = leading_number(row["nsems"]);
   for (int i = 0; i < count; ++i) {
     if (const int pid = ::semctl(id, i, GETPID); pid > 0) return pid;
   }
@@ -96,7 +98,7 @@ std::vector<std::string> left_objects(const std::set<SystemVObject>& before,
   const std::string me = std::to_string(::geteuid());
   for (const Table& table : kTables) {
     for (auto& row : rows_of(table.file)) {
-      const SystemVObject object{table.kind, std::atoi(row[table.id].c_str())};
+      const SystemVObject object{table.kind, leading_number(row[table.id])};
       if (before.contains(object) || row["uid"] != me) continue;
       const int user = user_of(table, row);
       if (user != 0 && !members.contains(user)) continue;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "number.h"
 #include "plab/base/error.h"
 #include "plab/os/file.h"
 
@@ -83,7 +84,7 @@ State Progress::state(const Lab& lab) const {
 }
 
 std::string Progress::last_code(const Lab& lab) const { return value(lab, "code"); }
-int Progress::hints_shown(const Lab& lab) const { return std::atoi(value(lab, "hints").c_str()); }
+int Progress::hints_shown(const Lab& lab) const { return leading_number(value(lab, "hints")); }
 void Progress::note_hint(const Lab& lab, int shown) { set(lab, "hints", std::to_string(shown)); }
 void Progress::note_given_up(const Lab& lab) { set(lab, "given_up", "yes"); }
 bool Progress::given_up(const Lab& lab) const { return !value(lab, "given_up").empty(); }

@@ -100,7 +100,7 @@ std::string where_of(std::string line, std::istringstream& lines,
   do {
     const auto frame = frame_of(line);
     if (!frame) continue;
-    const std::string text = fmt::format("{} in {}", below(frame->place, source), frame->function);
+    std::string text = fmt::format("{} in {}", below(frame->place, source), frame->function);
     if (is_labs(frame->place)) return text;
     if (own.empty() && frame->place.starts_with(source.string() + "/")) own = text;
   } while (std::getline(lines, line));

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "number.h"
 #include "plab/base/error.h"
 #include "plab/os/file.h"
 #include "plab/os/process.h"
@@ -119,6 +120,7 @@ std::string in_words(const Call& call) {
 std::vector<ThreadStack> with_lines(const std::vector<os::StackAnswer>& answers) {
   const Known known = look_up_all(answers);
   std::vector<ThreadStack> all;
+  all.reserve(answers.size());
   for (const os::StackAnswer& answer : answers) {
     all.push_back({.pid = answer.pid,
                    .tid = answer.tid,
@@ -143,7 +145,7 @@ std::vector<std::vector<Call>> read_addr2line(const std::string& printed) {
     Call call{.function = line == "??" ? "?" : line, .file = {}, .line = 0};
     const auto colon = place.rfind(':');
     if (!place.starts_with("??") && colon != std::string::npos) {
-      call.line = std::atoi(place.c_str() + colon + 1);  // "12 (discriminator 3)" too
+      call.line = leading_number(place.substr(colon + 1));  // "12 (discriminator 3)" too
       if (call.line > 0) call.file = place.substr(0, colon);
     }
     all.back().push_back(std::move(call));
@@ -170,13 +172,16 @@ std::vector<ThreadStack> read_fault_stacks(const std::filesystem::path& folder) 
 std::string place_of(const ThreadStack& stack) {
   const auto& calls = stack.calls;
   auto best = std::ranges::find_if(calls, is_learners);
-  if (best == calls.end())
+  if (best == calls.end()) {
     best = std::ranges::find_if(
         calls, [](const Call& call) { return call.file.find("/labs/") != std::string::npos; });
-  if (best == calls.end())
+  }
+  if (best == calls.end()) {
     best = std::ranges::find_if(calls, [](const Call& call) { return !call.file.empty(); });
-  if (best == calls.end())
+  }
+  if (best == calls.end()) {
     best = std::ranges::find_if(calls, [](const Call& call) { return call.function != "?"; });
+  }
   return best == calls.end() ? "" : in_words(*best);
 }
 

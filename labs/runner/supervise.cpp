@@ -154,7 +154,8 @@ class Run {
         !guard_process.wait(output_.at_end() ? Deadline::after(kLookEvery) : Deadline::passed())) {
       output_.take_until(Deadline::after(kLookEvery));
       note_members(guard_process.pid());
-      if ((end_.verdict = watcher_.look())) end_.how = RunEnd::How::kDeadlock;
+      end_.verdict = watcher_.look();
+      if (end_.verdict) end_.how = RunEnd::How::kDeadlock;
       if (interrupt.raised()) end_.how = RunEnd::How::kInterrupted;
       if (end_.how == RunEnd::How::kEnded && next_sample.expired()) {
         next_sample = Deadline::after(kSampleEvery);
@@ -192,7 +193,7 @@ class Run {
     for (const auto& [key, text] : request_.environment) {
       std::erase_if(environment,
                     [&](const std::string& old) { return old.starts_with(key + "="); });
-      environment.push_back(key + "=" + text);
+      environment.push_back(fmt::format("{}={}", key, text));
     }
     auto process = os::fork_process();
     if (!process) guard(request_, report_.write, printed_.write, std::move(environment));

@@ -78,6 +78,7 @@ class Span {
  public:
   explicit Span(std::string_view label, std::uint64_t id = 0, std::int64_t value = 0,
                 Kind kind = Kind::kSpan) noexcept {
+    // NOLINTNEXTLINE(clang-analyzer-optin.cplusplus.UninitializedObject): nobody reads it then
     if (!enabled()) return;
     label_bytes_ = label.copy(label_, kLabelBytes);
     id_ = id;

@@ -2,9 +2,9 @@
 #include "plab/os/signals.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <cstring>
 
 #include <atomic>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // spawn_process of process.h.
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <algorithm>
 #include <memory>

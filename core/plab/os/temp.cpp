@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plab/os/temp.h"
 
-#include <stdlib.h>
 #include <unistd.h>
+#include <cstdlib>
 
 #include <string>
 #include <system_error>

@@ -75,6 +75,7 @@ HogwildJob make_job(ModelFactory factory, const ModelSpec& spec, nn::Module& mod
 void report(const HogwildJob& job, const HogwildOptions& options) {
   if (!options.progress) return;
   std::vector<WorkerProgress> all;
+  all.reserve(static_cast<std::size_t>(options.processes));
   for (int rank = 0; rank < options.processes; ++rank) all.push_back(job.board.progress(rank));
   options.progress(all);
 }
@@ -156,9 +157,10 @@ HogwildResult hogwild(ModelFactory factory, const ModelSpec& spec, const Trainin
     throw ContractError("[parallel.hogwild] the model factory gave no model");
   }
   // Bad options for the optimizer are told here, not by every process.
-  ProbedSgd(result.model->parameters(),
-            {.lr = options.lr, .momentum = options.momentum, .weight_decay = options.weight_decay},
-            options.probe);
+  [[maybe_unused]] const ProbedSgd probe(
+      result.model->parameters(),
+      {.lr = options.lr, .momentum = options.momentum, .weight_decay = options.weight_decay},
+      options.probe);
   const HogwildJob job = make_job(factory, spec, *result.model, data, options);
   mp::SpawnContext context = mp::start_processes(
       run_hogwild_worker, std::tuple(job), options.processes,

@@ -167,6 +167,7 @@ std::int64_t steps_of(const HogwildJob& job, int rank) {
   return (batches_of(job) - rank + processes - 1) / processes * job.epochs;
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): what travelled to a process belongs to it
 void run_hogwild_worker(int rank, HogwildJob job) {
   // Ctrl-C in a terminal reaches every process; the parent decides what it means.
   const os::SignalBlock no_interrupt({SIGINT});

@@ -8,7 +8,8 @@ namespace plab::shm {
 
 namespace {
 constexpr std::uint64_t kLine = 64;
-constexpr std::uint64_t kSmallRun = 64 * 1024;  // blocks under a page are cut from runs of this
+constexpr std::uint64_t kSmallRun =
+    std::uint64_t{64} * 1024;  // blocks under a page are cut from runs of this
 }  // namespace
 
 std::uint64_t block_size(std::uint64_t bytes) noexcept {
@@ -22,6 +23,7 @@ std::uint64_t block_size(std::uint64_t bytes) noexcept {
 std::size_t size_class(std::uint64_t size) noexcept {
   // 2^k * (4..7) / 4: k and which of the four
   const auto k = static_cast<unsigned>(std::bit_width(size) - 1);
+  // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): size is kLine at least
   return std::size_t{4} * k + ((size >> (k - 2)) & 3U);
 }
 

@@ -57,7 +57,7 @@ class Allocator {
   };
   [[nodiscard]] std::optional<std::uint32_t> pop(std::size_t list) noexcept;
   [[nodiscard]] std::optional<std::uint32_t> carve(std::uint64_t size);
-  void take_word(std::uint32_t group_word) noexcept;
+  void take_word(std::uint32_t leaf) noexcept;
   [[nodiscard]] bool is_cached(const Local& local) const noexcept;
 
   std::shared_ptr<Arena> arena_;

@@ -27,7 +27,7 @@ std::uint64_t arena_bytes() {
 #if defined(__SANITIZE_THREAD__)
   return 1024 * kMiB;  // ThreadSanitizer keeps four bytes for each byte that is mapped
 #else
-  return std::min(4 * os::memory().total, 64 * 1024 * kMiB);
+  return std::min(4 * os::memory().total, std::uint64_t{64} * 1024 * kMiB);
 #endif
 }
 

@@ -124,6 +124,7 @@ std::size_t Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) con
   }
   AutogradMeta& meta = autograd_or_create();
   auto& hooks = meta.grad_fn != nullptr ? meta.grad_fn->hooks : meta.hooks;
+  // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): compared with null above
   hooks.push_back({meta.next_hook, std::move(hook)});
   return meta.next_hook++;
 }
@@ -132,6 +133,7 @@ void Tensor::remove_hook(std::size_t number) const {
   AutogradMeta* const meta = autograd();
   if (meta == nullptr) return;
   auto& hooks = meta->grad_fn != nullptr ? meta->grad_fn->hooks : meta->hooks;
+  // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): compared with null above
   std::erase_if(hooks, [number](const auto& hook) { return hook.number == number; });
 }
 

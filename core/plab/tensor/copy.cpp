@@ -12,7 +12,6 @@
 
 namespace plab {
 
-using detail::check_in_place;
 using detail::describe;
 using detail::recorder;
 
