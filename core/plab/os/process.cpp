@@ -7,12 +7,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <csignal>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <csignal>
 #include <string_view>
 
 #include "plab/os/pipe.h"

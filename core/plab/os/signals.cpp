@@ -4,9 +4,9 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include <cstring>
 
 #include <atomic>
+#include <cstring>
 
 #include "plab/base/log.h"
 #include "plab/os/syscall.h"

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <unistd.h>
-#include <csignal>
 
 #include <algorithm>
+#include <csignal>
 #include <memory>
 #include <set>
 

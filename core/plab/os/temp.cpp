@@ -2,8 +2,8 @@
 #include "plab/os/temp.h"
 
 #include <unistd.h>
-#include <cstdlib>
 
+#include <cstdlib>
 #include <string>
 #include <system_error>
 #include <utility>

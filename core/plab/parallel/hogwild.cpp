@@ -157,10 +157,10 @@ HogwildResult hogwild(ModelFactory factory, const ModelSpec& spec, const Trainin
     throw ContractError("[parallel.hogwild] the model factory gave no model");
   }
   // Bad options for the optimizer are told here, not by every process.
-  [[maybe_unused]] const ProbedSgd probe(
-      result.model->parameters(),
-      {.lr = options.lr, .momentum = options.momentum, .weight_decay = options.weight_decay},
-      options.probe);
+  // NOLINTNEXTLINE(bugprone-unused-raii): made for its checks, not kept while others train
+  ProbedSgd(result.model->parameters(),
+            {.lr = options.lr, .momentum = options.momentum, .weight_decay = options.weight_decay},
+            options.probe);
   const HogwildJob job = make_job(factory, spec, *result.model, data, options);
   mp::SpawnContext context = mp::start_processes(
       run_hogwild_worker, std::tuple(job), options.processes,

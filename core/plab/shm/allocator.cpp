@@ -8,8 +8,8 @@ namespace plab::shm {
 
 namespace {
 constexpr std::uint64_t kLine = 64;
-constexpr std::uint64_t kSmallRun =
-    std::uint64_t{64} * 1024;  // blocks under a page are cut from runs of this
+// Blocks under a page are cut from runs of this.
+constexpr std::uint64_t kSmallRun = std::uint64_t{64} * 1024;
 }  // namespace
 
 std::uint64_t block_size(std::uint64_t bytes) noexcept {

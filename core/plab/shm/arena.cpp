@@ -24,13 +24,13 @@ std::uint32_t capacity_for(std::uint64_t bytes) {
 
 }  // namespace
 
-std::shared_ptr<Arena> Arena::create(Bytes size, os::UniqueFd& fd) {
-  const std::uint64_t bytes = round_up(size.count, kPage);
-  fd = os::create_memfd("plab_arena", Bytes{bytes});
+std::shared_ptr<Arena> Arena::create(Bytes bytes, os::UniqueFd& fd) {
+  const std::uint64_t whole = round_up(bytes.count, kPage);
+  fd = os::create_memfd("plab_arena", Bytes{whole});
   std::shared_ptr<Arena> arena(new Arena());
-  arena->map_ = os::Mapping::shared(fd.get(), Bytes{bytes});
+  arena->map_ = os::Mapping::shared(fd.get(), Bytes{whole});
   arena->map_.set_dump(os::Dump::kNo);
-  arena->capacity_ = capacity_for(bytes);
+  arena->capacity_ = capacity_for(whole);
   arena->entries_at_ = round_up(sizeof(ArenaHeader), kPage);
   arena->data_at_ =
       round_up(arena->entries_at_ + std::uint64_t{arena->capacity_} * sizeof(BlockEntry), kPage);
@@ -38,7 +38,7 @@ std::shared_ptr<Arena> Arena::create(Bytes size, os::UniqueFd& fd) {
   arena->owner_ = os::self_identity();
   auto* header = ::new (arena->map_.data()) ArenaHeader;  // the memory is zero already
   header->id = arena->id_;
-  header->bytes = bytes;
+  header->bytes = whole;
   header->owner = arena->owner_.packed();
   header->entries_at = arena->entries_at_;
   header->data_at = arena->data_at_;
@@ -48,7 +48,7 @@ std::shared_ptr<Arena> Arena::create(Bytes size, os::UniqueFd& fd) {
     timeline::record({.kind = timeline::Kind::kMap,
                       .label = "arena created",
                       .id = arena->id_,
-                      .value = static_cast<std::int64_t>(bytes)});
+                      .value = static_cast<std::int64_t>(whole)});
   }
   return arena;
 }

@@ -118,8 +118,8 @@ class Arena {
   static constexpr std::uint64_t kSweeping = std::uint64_t{1} << 63U;
 
   /// A new arena owned by this process; `fd` receives its descriptor.
-  /// @throws ResourceError when there is no address space for `size` or no descriptor
-  [[nodiscard]] static std::shared_ptr<Arena> create(Bytes size, os::UniqueFd& fd);
+  /// @throws ResourceError when there is no address space for `bytes` or no descriptor
+  [[nodiscard]] static std::shared_ptr<Arena> create(Bytes bytes, os::UniqueFd& fd);
   /// @throws CorruptError when the descriptor is not that of the arena `id`
   [[nodiscard]] static std::shared_ptr<Arena> open(std::uint64_t id, int fd);
   ~Arena();

@@ -30,17 +30,23 @@ void check_in_place(const Tensor& target, std::string_view operation) {
 
 namespace {
 
-AutogradTable& table() noexcept {
+AutogradTable& registered() noexcept {
   static AutogradTable instance;
   return instance;
 }
 
-const Early g_early_autograd([] { (void)table(); });
+const Early g_early_autograd([] { (void)registered(); });
+
+/// Those of a leaf are its own, those of a result belong to the function that made it.
+auto& hooks_of(AutogradMeta& meta) {
+  // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): asked for null here
+  return meta.grad_fn != nullptr ? meta.grad_fn->hooks : meta.hooks;
+}
 
 }  // namespace
 
-void register_autograd(const AutogradTable& entries) noexcept { table() = entries; }
-const AutogradTable& autograd_table() noexcept { return table(); }
+void register_autograd(const AutogradTable& table) noexcept { registered() = table; }
+const AutogradTable& autograd_table() noexcept { return registered(); }
 
 AutogradMeta* Tensor::autograd() const noexcept { return impl_ ? impl_->autograd.get() : nullptr; }
 
@@ -123,18 +129,14 @@ std::size_t Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) con
         "[tensor.register_hook] cannot register a hook on a tensor that does not require grad");
   }
   AutogradMeta& meta = autograd_or_create();
-  auto& hooks = meta.grad_fn != nullptr ? meta.grad_fn->hooks : meta.hooks;
-  // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): compared with null above
-  hooks.push_back({meta.next_hook, std::move(hook)});
+  hooks_of(meta).push_back({meta.next_hook, std::move(hook)});
   return meta.next_hook++;
 }
 
 void Tensor::remove_hook(std::size_t number) const {
   AutogradMeta* const meta = autograd();
   if (meta == nullptr) return;
-  auto& hooks = meta->grad_fn != nullptr ? meta->grad_fn->hooks : meta->hooks;
-  // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): compared with null above
-  std::erase_if(hooks, [number](const auto& hook) { return hook.number == number; });
+  std::erase_if(hooks_of(*meta), [number](const auto& hook) { return hook.number == number; });
 }
 
 }  // namespace plab

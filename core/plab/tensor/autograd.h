@@ -145,7 +145,7 @@ struct AutogradTable {
 
 /// Puts the recording versions in place, for every thread of this process; once, before the first
 /// recorded operation. @fork the child has them too.
-void register_autograd(const AutogradTable& entries) noexcept;
+void register_autograd(const AutogradTable& table) noexcept;
 /// What is registered; all null when plab::nn is not linked.
 [[nodiscard]] const AutogradTable& autograd_table() noexcept;
 

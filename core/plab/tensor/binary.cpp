@@ -53,7 +53,7 @@ struct Div {  // floating only
 struct Maximum {
   template <typename T>
   T operator()(T a, T b) const {
-    return (a > b || a != a) ? a : b;  // NaN of either side wins
+    return (a > b || a != a) ? a : b;  // NOLINT(misc-redundant-expression): NaN wins, of either
   }
 };
 struct Eq {

@@ -19,6 +19,7 @@ template <typename To, typename From>
   // exact in any floating type
   using Wide = std::conditional_t<std::is_same_v<To, std::int32_t>, std::int32_t, std::int64_t>;
   constexpr From kLow = static_cast<From>(std::numeric_limits<Wide>::min());
+  // NOLINTNEXTLINE(misc-redundant-expression): only NaN differs from itself
   if (value != value) return To{0};
   if (value < kLow) return static_cast<To>(std::numeric_limits<Wide>::min());
   if (value >= -kLow) return static_cast<To>(std::numeric_limits<Wide>::max());

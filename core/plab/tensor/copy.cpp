@@ -122,12 +122,12 @@ Tensor Tensor::clone() const {
   return out;
 }
 
-Tensor Tensor::to(DType wanted) const {
-  if (dtype() == wanted) return *this;
-  if (is_recorded(*this) && is_floating(wanted)) {
-    return recorder(&AutogradTable::to, "to")(*this, wanted);
+Tensor Tensor::to(DType dtype) const {
+  if (this->dtype() == dtype) return *this;
+  if (is_recorded(*this) && is_floating(dtype)) {
+    return recorder(&AutogradTable::to, "to")(*this, dtype);
   }
-  return detail::cast(*this, wanted);
+  return detail::cast(*this, dtype);
 }
 
 const Tensor& Tensor::copy_(const Tensor& source) const {

@@ -161,23 +161,23 @@ Tensor index_select(const Tensor& a, std::int64_t dim, const Tensor& index) {
   return out;
 }
 
-Tensor cat(std::span<const Tensor> all, std::int64_t dim) {
-  if (any_recorded(all)) return recorder(&AutogradTable::cat, "cat")(all, dim);
-  check_parts(all, "cat");
-  DType dtype = all[0].dtype();
-  for (const Tensor& part : all) dtype = promote(dtype, part.dtype());
+Tensor cat(std::span<const Tensor> parts, std::int64_t dim) {
+  if (any_recorded(parts)) return recorder(&AutogradTable::cat, "cat")(parts, dim);
+  check_parts(parts, "cat");
+  DType dtype = parts[0].dtype();
+  for (const Tensor& part : parts) dtype = promote(dtype, part.dtype());
   // a 1-d tensor without elements joins anything, as in PyTorch
-  std::vector<Tensor> parts(all.begin(), all.end());
-  std::erase_if(parts, [](const Tensor& part) { return part.sizes() == Shape{0}; });
-  if (parts.empty()) parts.push_back(all[0]);
-  if (parts[0].dim() == 0) {
+  std::vector<Tensor> joined(parts.begin(), parts.end());
+  std::erase_if(joined, [](const Tensor& part) { return part.sizes() == Shape{0}; });
+  if (joined.empty()) joined.push_back(parts[0]);
+  if (joined[0].dim() == 0) {
     throw ShapeError("[tensor.cat] a scalar has no dimension to join along; use stack()");
   }
-  const std::size_t d = detail::wrap_dim(dim, parts[0].sizes().dims(), "cat");
-  const Shape shape = joined_shape(parts, d);
+  const std::size_t d = detail::wrap_dim(dim, joined[0].sizes().dims(), "cat");
+  const Shape shape = joined_shape(joined, d);
   Tensor out = Tensor::empty(shape, dtype);
   std::int64_t at = 0;
-  for (const Tensor& part : parts) {
+  for (const Tensor& part : joined) {
     const std::int64_t size = part.sizes()[d];
     detail::copy_elements(out.slice(static_cast<std::int64_t>(d), at, at + size), part);
     at += size;

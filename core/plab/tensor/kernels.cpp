@@ -120,6 +120,7 @@ namespace {
 template <typename T>
 T largest(const T* row, std::size_t columns) {
   T top = row[0];
+  // NOLINTNEXTLINE(misc-redundant-expression): only NaN differs from itself
   for (std::size_t j = 1; j < columns; ++j) top = (row[j] > top || row[j] != row[j]) ? row[j] : top;
   // all -inf: nothing to shift by; 0 keeps the differences defined as PyTorch leaves them (NaN)
   return top;
@@ -213,6 +214,7 @@ PLAB_SIMD void adam(const AdamStep<T>& step, T* parameter, const T* gradient, Ad
   }
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type, which takes none
 #define PLAB_INSTANTIATE(T)                                                             \
   template void add(const T*, const T*, T*, std::size_t);                               \
   template void sub(const T*, const T*, T*, std::size_t);                               \
@@ -231,6 +233,7 @@ PLAB_SIMD void adam(const AdamStep<T>& step, T* parameter, const T* gradient, Ad
   template void log_softmax_backward(const T*, const T*, T*, std::size_t, std::size_t); \
   template void sgd(const SgdStep<T>&, T*, const T*, T*, std::size_t);                  \
   template void adam(const AdamStep<T>&, T*, const T*, AdamState<T>, std::size_t)
+// NOLINTEND(bugprone-macro-parentheses)
 
 PLAB_INSTANTIATE(float);
 PLAB_INSTANTIATE(double);

@@ -103,7 +103,7 @@ requires std::is_arithmetic_v<T>
 [[nodiscard]] Tensor gather(const Tensor& a, std::int64_t dim, const Tensor& index);
 /// The rows (or other slices) named by a 1-d int64 tensor, copied.
 [[nodiscard]] Tensor index_select(const Tensor& a, std::int64_t dim, const Tensor& index);
-[[nodiscard]] Tensor cat(std::span<const Tensor> all, std::int64_t dim);
+[[nodiscard]] Tensor cat(std::span<const Tensor> parts, std::int64_t dim);
 [[nodiscard]] Tensor stack(std::span<const Tensor> parts, std::int64_t dim = 0);
 
 /// Threads that a matrix product uses in this process; 1 unless PLAB_NUM_THREADS or this says so.

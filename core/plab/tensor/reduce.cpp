@@ -99,6 +99,7 @@ std::size_t best(const T* from, std::size_t n, std::size_t step, Better better) 
   std::size_t at = 0;
   for (std::size_t k = 0; k < n; ++k) {
     const T x = from[k * step];
+    // NOLINTNEXTLINE(misc-redundant-expression): only NaN differs from itself
     if (x != x) return k;
     if (better(x, from[at * step])) at = k;
   }

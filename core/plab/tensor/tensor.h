@@ -125,7 +125,7 @@ class Tensor {
   // --- copies and in-place ---------------------------------------------------------------------
   [[nodiscard]] Tensor contiguous() const;  ///< itself when it is contiguous
   [[nodiscard]] Tensor clone() const;
-  [[nodiscard]] Tensor to(DType wanted) const;
+  [[nodiscard]] Tensor to(DType dtype) const;
   const Tensor& copy_(const Tensor& source) const;  ///< broadcasts and converts
   const Tensor& fill_(double value) const;
   const Tensor& zero_() const { return fill_(0); }
