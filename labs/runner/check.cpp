@@ -67,10 +67,40 @@ std::string build_target(const Context& context, const std::string& target) {
   return fmt::format("{}all of it: {}\n", problem->error, problem->log.string());
 }
 
+namespace {
+
+void keep_stacks(const std::filesystem::path& file, const RunEnd& end, CheckResult& result) {
+  const auto& stacks = result.code == "LAB-CRASH" ? end.faults : end.stacks;
+  if (stacks.empty()) return;
+  result.stacks = file;
+  std::filesystem::create_directories(file.parent_path());
+  os::write_file(file, text_of(stacks));
+}
+
+/// What a sanitizer said, in the files of `folder` or in what the program printed, goes into
+/// `file`.
+void judge_sanitized(const Context& context, const std::filesystem::path& folder, const RunEnd& end,
+                     const std::filesystem::path& file, CheckResult& result) {
+  auto finding = read_findings(folder, context.source);
+  // UndefinedBehaviorSanitizer beside another one writes to standard error, whatever it is told.
+  if (!finding) finding = read_finding(end.output, context.source);
+  if (finding) judge_finding(*finding, file, result);
+}
+
+/// The program was removed while it ran.
+void judge_gone(const std::filesystem::path& program, CheckResult& result) {
+  if (result.exit_code == kExitInterrupted) return;
+  result.exit_code = kExitCheckFailed;
+  result.code = "LAB-BUILD-GONE";
+  result.seen = fmt::format("{} is gone; it was there when it was started", program.string());
+}
+
+}  // namespace
+
 CheckResult run_check(const Context& context, const Lab& lab, const std::string& target,
                       const CheckOptions& options) {
   const os::TempFolder folder("plab-check-");
-  const std::filesystem::path file = folder.path() / "result.json";
+  const auto file = folder.path() / "result.json";
   const Context built = options.sanitizer ? with_sanitizer(context, *options.sanitizer) : context;
   const std::filesystem::path program = built.build / "labs" / target;
   std::optional<Recording> recording;
@@ -78,8 +108,9 @@ CheckResult run_check(const Context& context, const Lab& lab, const std::string&
   if (options.timeline == CheckOptions::Timeline::kYes) {
     variables.push_back(recording.emplace(context, lab).environment());
   }
-  if (options.sanitizer)
+  if (options.sanitizer) {
     std::ranges::copy(sanitizer_environment(folder.path()), std::back_inserter(variables));
+  }
   const RunEnd end = run_supervised(
       {.argv = {program.string(), "--seed", std::to_string(options.seed), "--repeat",
                 std::to_string(options.repeat), "--start-method", options.start_method},
@@ -94,29 +125,18 @@ CheckResult run_check(const Context& context, const Lab& lab, const std::string&
   CheckResult result;
   const bool has_result = take_result(file, result);
   judge_end(lab, end, has_result, result);
-  const auto& stacks = result.code == "LAB-CRASH" ? end.faults : end.stacks;
-  if (!stacks.empty() && !gone) {
-    result.stacks = Recording::folder(context, lab) / "stacks.txt";
-    std::filesystem::create_directories(result.stacks.parent_path());
-    os::write_file(result.stacks, text_of(stacks));
-  }
+  const std::filesystem::path kept = Recording::folder(context, lab);
+  if (!gone) keep_stacks(kept / "stacks.txt", end, result);
   // Whatever came of it: the rest follows from that.
   if (options.sanitizer) {
-    auto finding = read_findings(folder.path(), context.source);
-    // UndefinedBehaviorSanitizer beside another one writes to standard error, whatever it is told.
-    if (!finding) finding = read_finding(end.output, context.source);
-    const auto text = Recording::folder(context, lab) / "sanitizer.txt";
-    if (finding) judge_finding(*finding, text, result);
+    judge_sanitized(context, folder.path(), end, kept / "sanitizer.txt", result);
   }
-  if (gone && result.exit_code != kExitInterrupted) {
-    result.exit_code = kExitCheckFailed;
-    result.code = "LAB-BUILD-GONE";
-    result.seen = fmt::format("{} is gone; it was there when it was started", program.string());
-  }
+  if (gone) judge_gone(program, result);
   result.seconds = end.seconds;
   if (result.seed == 0) result.seed = options.seed;
-  const auto rest = Recording::folder(context, lab) / "output.txt";
-  if (!end.output.empty()) fmt::print(options.prints, "{}\n", prints_of(end, gone ? "" : rest));
+  if (!end.output.empty()) {
+    fmt::print(options.prints, "{}\n", prints_of(end, gone ? "" : kept / "output.txt"));
+  }
   return result;
 }
 
@@ -177,6 +197,16 @@ int check_one(const Context& context, const Lab& lab, const CheckOptions& option
   return result.exit_code;
 }
 
+int check_all(const Context& context, const std::vector<Lab>& labs, const CheckOptions& options,
+              bool as_json) {
+  int first_failure = kExitPassed;
+  for (const Lab& lab : labs) {
+    const int code = check_one(context, lab, options, as_json);
+    if (first_failure == kExitPassed) first_failure = code;
+  }
+  return first_failure;
+}
+
 }  // namespace
 
 int run_check_verb(const Context& context, const Arguments& arguments) {
@@ -200,14 +230,7 @@ int run_check_verb(const Context& context, const Arguments& arguments) {
   if (as_json) options.prints = stderr;
   options.sanitizer = sanitizer_named(sanitizer);
   const std::vector<Lab> labs = read_labs(context);
-  if (all) {
-    int worst = kExitPassed;
-    for (const Lab& lab : labs) {
-      const int code = check_one(context, lab, options, as_json);
-      if (worst == kExitPassed) worst = code;
-    }
-    return worst;
-  }
+  if (all) return check_all(context, labs, options, as_json);
   if (name.empty()) {
     const Progress progress(context);
     for (const Lab& lab : labs) {

@@ -91,6 +91,46 @@ double Report::speed_up() const {
   return many.steps_per_second() / one.steps_per_second();
 }
 
+namespace {
+
+void save_model(const std::filesystem::path& file, const Report& report) {
+  SafeTensors content{.tensors = {},
+                      .metadata = {{"format", "pt"},
+                                   {"data", report.data_name},
+                                   {"divide_features_by", fmt::format("{}", report.scale)}}};
+  for (const auto& [name, tensor] : report.main().first().model->state_dict()) {
+    content.tensors.emplace(name, tensor);
+  }
+  save_safetensors(file, content);
+}
+
+json to_json(const DemoOptions& options, const Report& report,
+             const std::vector<std::string>& files) {
+  json all{{"data", report.data_name},
+           {"train_samples", report.train_samples},
+           {"test_samples", report.test_samples},
+           {"features", report.features},
+           {"classes", report.classes},
+           {"divide_features_by", report.scale},
+           {"test_rows", report.test_rows},
+           {"cores", report.cores},
+           {"load_before", report.load},
+           {"seed", options.seed},
+           {"epochs", options.epochs},
+           {"batch", options.batch},
+           {"lr", options.lr},
+           {"hidden", options.hidden},
+           {"start_method", mp::name_of(options.start_method)},
+           {"interrupted", report.interrupted},
+           {"one", figures(report.one)},
+           {"speed_up", report.speed_up()},
+           {"files", files}};
+  all["many"] = report.many.runs.empty() ? json(nullptr) : figures(report.many);
+  return all;
+}
+
+}  // namespace
+
 std::vector<std::string> write_files(const DemoOptions& options, const Report& report) {
   std::vector<std::string> files;
   const auto write = [&](const std::filesystem::path& path, const std::string& bytes) {
@@ -108,38 +148,9 @@ std::vector<std::string> write_files(const DemoOptions& options, const Report& r
         timeline::to_html(report.timeline, "lab demo: " + report.data_name));
   write(options.out / "timeline.json", timeline::to_chrome_json(report.timeline));
   const std::filesystem::path model = options.out / "model.safetensors";
-  SafeTensors content{.tensors = {},
-                      .metadata = {{"format", "pt"},
-                                   {"data", report.data_name},
-                                   {"divide_features_by", fmt::format("{}", report.scale)}}};
-  for (const auto& [name, tensor] : report.main().first().model->state_dict()) {
-    content.tensors.emplace(name, tensor);
-  }
-  save_safetensors(model, content);
+  save_model(model, report);
   files.push_back(model.string());
-  if (options.json) {
-    json all{{"data", report.data_name},
-             {"train_samples", report.train_samples},
-             {"test_samples", report.test_samples},
-             {"features", report.features},
-             {"classes", report.classes},
-             {"divide_features_by", report.scale},
-             {"test_rows", report.test_rows},
-             {"cores", report.cores},
-             {"load_before", report.load},
-             {"seed", options.seed},
-             {"epochs", options.epochs},
-             {"batch", options.batch},
-             {"lr", options.lr},
-             {"hidden", options.hidden},
-             {"start_method", mp::name_of(options.start_method)},
-             {"interrupted", report.interrupted},
-             {"one", figures(report.one)},
-             {"speed_up", report.speed_up()},
-             {"files", files}};
-    all["many"] = report.many.runs.empty() ? json(nullptr) : figures(report.many);
-    write(*options.json, all.dump(2) + "\n");
-  }
+  if (options.json) write(*options.json, to_json(options, report, files).dump(2) + "\n");
   return files;
 }
 

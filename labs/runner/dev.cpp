@@ -199,6 +199,16 @@ int make(const Context& context, const std::string& id, std::optional<int> numbe
   return kExitPassed;
 }
 
+/// The lab of that name, or all without one; nothing when there is none, which has been said.
+std::optional<std::vector<Lab>> labs_named(const Context& context, const std::string& name) {
+  std::vector<Lab> labs = read_labs(context);
+  if (name.empty()) return labs;
+  const auto one = find_lab(labs, name);
+  if (one) return std::vector<Lab>{*one};
+  fmt::print(stderr, "lab dev: there is no lab \"{}\"\n", name);
+  return std::nullopt;
+}
+
 }  // namespace
 
 int run_dev(const Context& context, const Arguments& arguments) {
@@ -233,18 +243,11 @@ int run_dev(const Context& context, const Arguments& arguments) {
     os::write_file(out, cut_skeleton(os::read_file(in), in));
     return kExitPassed;
   }
-  std::vector<Lab> labs = read_labs(context);
-  if (!name.empty()) {
-    const auto one = find_lab(labs, name);
-    if (!one) {
-      fmt::print(stderr, "lab dev: there is no lab \"{}\"\n", name);
-      return kExitUsage;
-    }
-    labs = {*one};
-  }
+  const auto labs = labs_named(context, name);
+  if (!labs) return kExitUsage;
   return sync_app->parsed()
-             ? sync(context, labs)
-             : check(context, labs, seeds, sanitize ? Gates::Sanitize::kYes : Gates::Sanitize::kNo,
+             ? sync(context, *labs)
+             : check(context, *labs, seeds, sanitize ? Gates::Sanitize::kYes : Gates::Sanitize::kNo,
                      as_json);
 }
 

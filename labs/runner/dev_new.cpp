@@ -57,24 +57,30 @@ void add_to_build(const Context& context, const std::string& folder, const std::
   os::write_file(file, out);
 }
 
-}  // namespace
-
-std::vector<std::string> make_lab(const Context& context, const std::string& id,
-                                  std::optional<int> number) {
+/// The number of the new lab. @throws ContractError for an id or a number that cannot be
+int checked_number(const std::vector<Lab>& labs, const std::string& id, std::optional<int> number) {
   if (!is_id(id)) {
     throw ContractError(fmt::format(
         "\"{}\" is no id for a lab: lower-case letters, digits and single hyphens, as fork-lock",
         id));
   }
-  const std::vector<Lab> labs = read_labs(context);
   const int own = number.value_or(labs.empty() ? 1 : labs.back().number + 1);
-  if (own < 1 || own > 99)
+  if (own < 1 || own > 99) {
     throw ContractError(fmt::format("a lab's number is 1 to 99, not {}", own));
+  }
   for (const Lab& lab : labs) {
     if (lab.id == id || lab.number == own) {
       throw ContractError(fmt::format("there is lab {} \"{}\" already", lab.short_name(), lab.id));
     }
   }
+  return own;
+}
+
+}  // namespace
+
+std::vector<std::string> make_lab(const Context& context, const std::string& id,
+                                  std::optional<int> number) {
+  const int own = checked_number(read_labs(context), id, number);
   const std::string folder = fmt::format("{:02}_{}", own, id);
   const fs::path from = context.source / "labs" / "template";
   std::vector<std::string> written;

@@ -83,30 +83,10 @@ bool take_result(const std::filesystem::path& file, CheckResult& result) {
   return true;
 }
 
-void judge_end(const Lab& lab, const RunEnd& end, bool has_result, CheckResult& result) {
-  switch (end.how) {
-    case RunEnd::How::kDeadlock: {
-      const auto own = lab.hang.find(end.verdict->code);
-      result.code = own == lab.hang.end() ? "LAB-DEADLOCK" : own->second;
-      result.seen = end.verdict->text();
-      result.exit_code = kExitHang;
-      return;
-    }
-    case RunEnd::How::kStuck:
-    case RunEnd::How::kSlow:
-      result.code = end.how == RunEnd::How::kStuck ? "LAB-STUCK" : "LAB-SLOW";
-      result.exit_code = end.how == RunEnd::How::kStuck ? kExitHang : kExitSlow;
-      result.seen =
-          fmt::format("no end after {:.0f} s; in the last second it computed for {:.1f} s",
-                      end.seconds, end.cpu_seconds);
-      result.seen += "\n" + some_of(threads_of(end));
-      return;
-    case RunEnd::How::kInterrupted:
-      result.exit_code = kExitInterrupted;
-      return;
-    case RunEnd::How::kEnded:
-      break;
-  }
+namespace {
+
+/// Of a program that came to an end by itself.
+void judge_exit(const RunEnd& end, bool has_result, CheckResult& result) {
   if (end.parent_killed) {
     result.code = "LAB-PARENT-KILLED";
     result.seen = "the process that started the check and waited for it was killed";
@@ -133,6 +113,34 @@ void judge_end(const Lab& lab, const RunEnd& end, bool has_result, CheckResult& 
   if (result.code == "LAB-CRASH") {
     if (!result.seen.ends_with("\n")) result.seen += "\n";
     result.seen += crashes_of(end);
+  }
+}
+
+}  // namespace
+
+void judge_end(const Lab& lab, const RunEnd& end, bool has_result, CheckResult& result) {
+  switch (end.how) {
+    case RunEnd::How::kDeadlock: {
+      const auto own = lab.hang.find(end.verdict->code);
+      result.code = own == lab.hang.end() ? "LAB-DEADLOCK" : own->second;
+      result.seen = end.verdict->text();
+      result.exit_code = kExitHang;
+      return;
+    }
+    case RunEnd::How::kStuck:
+    case RunEnd::How::kSlow:
+      result.code = end.how == RunEnd::How::kStuck ? "LAB-STUCK" : "LAB-SLOW";
+      result.exit_code = end.how == RunEnd::How::kStuck ? kExitHang : kExitSlow;
+      result.seen =
+          fmt::format("no end after {:.0f} s; in the last second it computed for {:.1f} s",
+                      end.seconds, end.cpu_seconds);
+      result.seen += "\n" + some_of(threads_of(end));
+      return;
+    case RunEnd::How::kInterrupted:
+      result.exit_code = kExitInterrupted;
+      return;
+    case RunEnd::How::kEnded:
+      judge_exit(end, has_result, result);
   }
 }
 
