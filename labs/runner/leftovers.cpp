@@ -117,10 +117,11 @@ bool is_my_socket(const fs::path& path) {
          about.st_uid == ::geteuid();
 }
 
-std::set<fs::path> all_sockets() {
+std::set<fs::path> all_sockets(const fs::path& scratch) {
   std::set<fs::path> all;
   std::error_code problem;
-  for (const fs::path& folder : {fs::current_path(problem), fs::temp_directory_path(problem)}) {
+  for (const fs::path& folder :
+       {fs::current_path(problem), fs::temp_directory_path(problem), scratch}) {
     for (fs::directory_iterator at(folder, problem), end; !problem && at != end;
          at.increment(problem)) {
       if (is_my_socket(at->path())) all.insert(at->path());
@@ -141,7 +142,7 @@ bool is_bound(const std::string& table, const fs::path& path) {
   return false;
 }
 
-std::vector<std::string> left_sockets(const std::set<fs::path>& before) {
+std::vector<std::string> left_sockets(const std::set<fs::path>& before, const fs::path& scratch) {
   std::vector<std::string> left;
   std::string bound;
   try {
@@ -149,7 +150,7 @@ std::vector<std::string> left_sockets(const std::set<fs::path>& before) {
   } catch (const Error&) {
     return left;  // whose they are cannot be told
   }
-  for (const fs::path& path : all_sockets()) {
+  for (const fs::path& path : all_sockets(scratch)) {
     if (before.contains(path) || is_bound(bound, path)) continue;
     std::error_code problem;
     fs::remove(path, problem);
@@ -160,11 +161,12 @@ std::vector<std::string> left_sockets(const std::set<fs::path>& before) {
 
 }  // namespace
 
-Leftovers::Leftovers() : objects_(all_objects()), sockets_(all_sockets()) {}
+Leftovers::Leftovers(fs::path scratch)
+    : objects_(all_objects()), scratch_(std::move(scratch)), sockets_(all_sockets(scratch_)) {}
 
 std::vector<std::string> Leftovers::remove_left(const std::set<int>& members) const {
   std::vector<std::string> left = segments_.remove_left(members);
-  for (auto&& part : {left_objects(objects_, members), left_sockets(sockets_)}) {
+  for (auto&& part : {left_objects(objects_, members), left_sockets(sockets_, scratch_)}) {
     left.insert(left.end(), part.begin(), part.end());
   }
   return left;

@@ -25,7 +25,8 @@ struct SystemVObject {
 /// Remembers what there was when it was made.
 class Leftovers {
  public:
-  Leftovers();
+  /// @param scratch the program's folder for temporary files, where it is not this process's
+  explicit Leftovers(std::filesystem::path scratch = {});
   /// What is new, belongs to this user and is used by no living process, each in words; removes it.
   /// To be asked when the program and all that it started are gone.
   /// @param members the pids of the program's processes. System V objects of others are left alone.
@@ -36,8 +37,9 @@ class Leftovers {
  private:
   SegmentAudit segments_;
   std::set<SystemVObject> objects_;
-  std::set<std::filesystem::path>
-      sockets_;  // in the working folder and the one for temporary files
+  std::filesystem::path scratch_;
+  // in the working folder and those for temporary files
+  std::set<std::filesystem::path> sockets_;
 };
 
 }  // namespace plab::lab

@@ -17,6 +17,7 @@
 #include "plab/os/pipe.h"
 #include "plab/os/proc.h"
 #include "plab/os/signals.h"
+#include "plab/os/temp.h"
 #include "plab/os/timeline_store.h"
 #include "plab/shm/watcher.h"
 #include "process_tree.h"
@@ -134,6 +135,12 @@ Ended end_all(const std::filesystem::path& folder) {
   std::_Exit(0);
 }
 
+void set_variable(std::vector<std::string>& environment, const std::string& name,
+                  const std::string& value) {
+  std::erase_if(environment, [&](const std::string& old) { return old.starts_with(name + "="); });
+  environment.push_back(fmt::format("{}={}", name, value));
+}
+
 class Run {
  public:
   explicit Run(const RunRequest& request)
@@ -190,11 +197,8 @@ class Run {
     std::vector<std::string> environment = os::environment();
     const auto [name, value] = watcher_.environment();
     environment.push_back(name + "=" + value);
-    for (const auto& [key, text] : request_.environment) {
-      std::erase_if(environment,
-                    [&](const std::string& old) { return old.starts_with(key + "="); });
-      environment.push_back(fmt::format("{}={}", key, text));
-    }
+    set_variable(environment, "TMPDIR", scratch_.path().string());
+    for (const auto& [key, text] : request_.environment) set_variable(environment, key, text);
     auto process = os::fork_process();
     if (!process) guard(request_, report_.write, printed_.write, std::move(environment));
     report_.write.reset();
@@ -254,7 +258,8 @@ class Run {
   }
 
   const RunRequest& request_;
-  Leftovers leftovers_;
+  const os::TempFolder scratch_{"lab-run-"};  // the program's temporary files: it may be killed
+  Leftovers leftovers_{scratch_.path()};
   std::set<int> members_;  // the pids of all processes of the run, as far as they were seen
   shm::Watcher watcher_;
   os::Pipe report_, printed_;

@@ -69,7 +69,7 @@ F
 }
 
 lab() { # runs ./lab with only the fakes, keeps its output and exit code
-  PATH=$work/bin "$tree/lab" "$@" >"$work/out" 2>&1 </dev/null
+  PATH=$work/bin TMPDIR=$work "$tree/lab" "$@" >"$work/out" 2>&1 </dev/null
   rc=$?
 }
 

@@ -94,6 +94,14 @@ void leave_socket() {
   if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) std::abort();
 }
 
+void leave_temporary_file() {
+  std::string name = std::string(std::getenv("TMPDIR")) + "/nasty-XXXXXX";
+  if (mkstemp(name.data()) < 0) std::abort();
+  std::puts(name.c_str());
+  std::fflush(stdout);
+  kill(getpid(), SIGKILL);
+}
+
 void leave_segment() {
   const int fd = shm_open("/nasty_program_left_this", O_CREAT | O_RDWR, 0600);
   if (fd >= 0 && ftruncate(fd, 4096) != 0) std::abort();
@@ -125,6 +133,7 @@ int main(int argc, char** argv) {
   if (how == "orphan") fork_and_forget();
   if (how == "semaphore") leave_semaphore();
   if (how == "socket") leave_socket();
+  if (how == "temporary-file") leave_temporary_file();
   leave_system_v(how);
   if (how == "deadlock") {
     plab::mp::SimpleQueue<int> queue;
